@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * model.h - a model operand: a path, or a name that gguf-pull knows. */
+#ifndef LLM_CMD_MODEL_H
+#define LLM_CMD_MODEL_H
+
+#include "gguf/gguf.h"
+
+/* Open the model that OPERAND names: a file, or, where no such file exists and
+ * OPERAND has no slash, a catalogue name whose file gguf-pull has already
+ * put into the cache.  Exits with one line otherwise. */
+struct gguf *model_open(const char *operand);
+
+/* The path that OPERAND stands for, malloc'ed; exits as model_open() does. */
+char *model_path(const char *operand);
+
+#endif

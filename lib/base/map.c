@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int map_open(struct map *m, const char *path, struct err *e)
+{
+    struct stat st;
+    void *p = NULL;
+    /* O_NONBLOCK: opening a FIFO must not wait for its writer. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    *m = (struct map){0};
+    if (fd < 0)
+        return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st)) {
+        err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+        goto fail;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        err_set(e, ERR_IO, "%s: %s", path,
+                S_ISDIR(st.st_mode) ? strerror(EISDIR) : "not a regular file");
+        goto fail;
+    }
+    if (st.st_size > 0) {
+        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED) {
+            err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+            goto fail;
+        }
+    }
+    close(fd);
+    m->p = p;
+    m->n = (size_t)st.st_size;
+    m->dev = (uint64_t)st.st_dev;
+    m->ino = (uint64_t)st.st_ino;
+    m->mtime_ns =
+        (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    return 0;
+fail:
+    close(fd);
+    return -1;
+}
+
+void map_close(struct map *m)
+{
+    if (m->p)
+        munmap((void *)(uintptr_t)m->p, m->n);
+    *m = (struct map){0};
+}
