@@ -20,18 +20,23 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 
 int err_prefix(struct err *e, const char *fmt, ...)
 {
-    char old[sizeof e->msg];
+    char what[sizeof e->msg];
     va_list ap;
-    int n;
+    size_t n, room;
 
     if (!e || !e->code)
         return -1;
-    memcpy(old, e->msg, sizeof old);
     va_start(ap, fmt);
-    n = vsnprintf(e->msg, sizeof e->msg, fmt, ap);
+    vsnprintf(what, sizeof what - 2, fmt, ap);
     va_end(ap);
-    if (n >= 0 && (size_t)n < sizeof e->msg)
-        snprintf(e->msg + n, sizeof e->msg - (size_t)n, ": %s", old);
+    n = strlen(what);
+    memcpy(what + n, ": ", 2);
+    n += 2;
+    /* What does not fit is cut off the end. */
+    room = sizeof e->msg - n;
+    memmove(e->msg + n, e->msg, room);
+    memcpy(e->msg, what, n);
+    e->msg[sizeof e->msg - 1] = 0;
     return -1;
 }
 

@@ -39,8 +39,7 @@ int map_open(struct map *m, const char *path, struct err *e)
     m->n = (size_t)st.st_size;
     m->dev = (uint64_t)st.st_dev;
     m->ino = (uint64_t)st.st_ino;
-    m->mtime_ns =
-        (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    m->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
     return 0;
 fail:
     close(fd);

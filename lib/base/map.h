@@ -11,8 +11,8 @@
 struct map {
     const unsigned char *p; /* N bytes; NULL when the file is empty */
     size_t n;
-    uint64_t dev, ino;  /* which file it is */
-    int64_t mtime_ns;   /* and when it was last written */
+    uint64_t dev, ino; /* which file it is */
+    int64_t mtime_ns;  /* and when it was last written */
 };
 
 /* Map PATH whole.  Anything but a regular file is ERR_IO (a device would
