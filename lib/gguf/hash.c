@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#define XXH_STATIC_LINKING_ONLY /* the state on the stack */
+#include "gguf/hash.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "gguf/gguf_impl.h"
+
+enum { SAMPLE = 4096 };
+
+static void digest(char hex[33], XXH128_hash_t h)
+{
+    static const char digit[] = "0123456789abcdef";
+    XXH128_canonical_t c;
+
+    XXH128_canonicalFromHash(&c, h);
+    for (int i = 0; i < 16; i++) {
+        hex[2 * i] = digit[c.digest[i] >> 4];
+        hex[2 * i + 1] = digit[c.digest[i] & 15];
+    }
+    hex[32] = 0;
+}
+
+static void put_u64(XXH3_state_t *x, uint64_t v)
+{
+    unsigned char b[8];
+
+    wr_u64(b, v);
+    XXH3_128bits_update(x, b, 8);
+}
+
+static void put_str(XXH3_state_t *x, struct gguf_str s)
+{
+    put_u64(x, s.n);
+    XXH3_128bits_update(x, s.p, s.n);
+}
+
+static void put_val(XXH3_state_t *x, const struct gguf_val *v)
+{
+    put_str(x, v->key);
+    put_u64(x, v->type);
+    put_u64(x, v->elem);
+    put_u64(x, v->n);
+    put_u64(x, v->bytes);
+    XXH3_128bits_update(x, v->p, v->bytes);
+}
+
+static void put_shape(XXH3_state_t *x, const struct gguf_tensor *t)
+{
+    put_str(x, t->name);
+    put_u64(x, t->type);
+    for (int i = 0; i < GGUF_MAX_DIMS; i++)
+        put_u64(x, t->ne[i]);
+}
+
+static bool starts(struct gguf_str s, const char *with)
+{
+    return s.n >= strlen(with) && !memcmp(s.p, with, strlen(with));
+}
+
+static bool has_tail(struct gguf_str s, const char *with)
+{
+    size_t n = strlen(with);
+
+    return s.n >= n && !memcmp(s.p + s.n - n, with, n);
+}
+
+/* Keys about the file, not the model. */
+static bool is_layout(struct gguf_str key)
+{
+    return starts(key, "split.") ||
+           (key.n == 17 && starts(key, "general.alignment"));
+}
+
+static void put_metadata(XXH3_state_t *x, const struct gguf *g)
+{
+    const struct shard *s = &g->shard[0];
+
+    for (size_t i = 0; i < s->pub.nkey; i++)
+        if (!is_layout(s->by_name[i]->key))
+            put_val(x, s->by_name[i]);
+}
+
+void gguf_model_id(char hex[33], const struct gguf *g)
+{
+    XXH3_state_t x;
+
+    XXH3_INITSTATE(&x);
+    XXH3_128bits_reset(&x);
+    put_metadata(&x, g);
+    for (size_t i = 0; i < g->ntensor; i++) {
+        const struct gguf_tensor *t = g->by_name[i];
+
+        put_shape(&x, t);
+        XXH3_128bits_update(&x, t->p, t->bytes < SAMPLE ? t->bytes : SAMPLE);
+    }
+    digest(hex, XXH3_128bits_digest(&x));
+}
+
+void gguf_vocab_id(char hex[33], const struct gguf *g)
+{
+    static const char *const out[] = {
+        "_token_id",      "_token_ids",     ".add_bos_token",
+        ".add_eos_token", ".add_sep_token", ".suppress_tokens",
+        ".chat_template",
+    };
+    const struct shard *s = &g->shard[0];
+    XXH3_state_t x;
+
+    XXH3_INITSTATE(&x);
+    XXH3_128bits_reset(&x);
+    for (size_t i = 0; i < s->pub.nkey; i++) {
+        bool use = starts(s->by_name[i]->key, "tokenizer.ggml.");
+
+        for (size_t k = 0; k < sizeof out / sizeof *out; k++)
+            use = use && !has_tail(s->by_name[i]->key, out[k]);
+        if (use)
+            put_val(&x, s->by_name[i]);
+    }
+    digest(hex, XXH3_128bits_digest(&x));
+}
+
+void gguf_tensor_hash(char hex[33], const struct gguf_tensor *t)
+{
+    digest(hex, XXH3_128bits(t->p, t->bytes));
+}
+
+void gguf_whole_hash(char hex[33], const struct gguf *g,
+                     const char (*tensor)[33])
+{
+    XXH3_state_t x;
+
+    XXH3_INITSTATE(&x);
+    XXH3_128bits_reset(&x);
+    put_metadata(&x, g);
+    for (size_t i = 0; i < g->ntensor; i++) {
+        const struct gguf_tensor *t = g->by_name[i];
+
+        put_shape(&x, t);
+        XXH3_128bits_update(&x, tensor[t - g->tensor], 32);
+    }
+    digest(hex, XXH3_128bits_digest(&x));
+}
