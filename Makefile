@@ -20,7 +20,7 @@ PKGCONF ?= pkg-config
 Q       := $(if $(V),,@)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wwrite-strings -Wformat=2 $(if $(DEV),-Werror)
 PKGS     = libcbor libxxhash libzstd libpcre2-8 jansson
-PULLPKGS = libcurl
+PULLPKGS = libcurl libcrypto
 FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -DLLM_VERSION='"$(VERSION)"' -ffp-contract=off -I. -Ilib -I$B/gen $(WARN) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
 LIB  := $(wildcard lib/*/*.c lib/*/*/*.c)
@@ -31,7 +31,7 @@ UNIT := $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*.c))
 FUZZ := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/*.c))
 TOOLS := $(patsubst tests/tools/%.c,$B/tools/%,$(wildcard tests/tools/*.c))
 DEBS := gcc clang libclang-rt-14-dev make pkg-config libcbor-dev libxxhash-dev libzstd-dev libpcre2-dev libjansson-dev \
-	libcurl4-openssl-dev ca-certificates python3 python3-pip python3-venv python3-cbor2 bats mandoc shellcheck zstd jq clang-format
+	libcurl4-openssl-dev libssl-dev ca-certificates python3 python3-pip python3-venv python3-cbor2 bats mandoc shellcheck zstd jq clang-format
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 
 # The file name picks the instruction set; everything else is baseline.
@@ -51,11 +51,12 @@ $B/libllm.a: $(call obj,$(LIB))
 	@rm -f $@
 	$Q$(AR) rcs $@ $^
 # Only what a program uses is linked: --as-needed keeps its start short.
-LINK = $(Q)$(CC) $(FLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o %.a,$^)
+LINK = $(Q)$(CC) $(FLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o,$^) $(filter %.a,$^)
 $B/bin/%: $B/cmd/%.o $(call obj,$(CLI)) $B/libllm.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LD    $@")
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
+$B/bin/gguf-pull: $(call obj,$(wildcard cmd/pull/*.c))
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) -lm -lpthread
@@ -70,7 +71,7 @@ $(FUZZ): $B/fuzz/%: $B/tests/fuzz/%.o $(if $(FUZZER),,$B/tests/fuzz/replay/main.
 $B/flags: FORCE
 	@mkdir -p $B
 	@echo '$(CC) $(FLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS) $(LDFLAGS)' >$@
--include $(patsubst %.o,%.d,$(call obj,$(LIB) $(CLI) $(wildcard tests/*/*.c)) $(CMDS:%=$B/cmd/%.o))
+-include $(patsubst %.o,%.d,$(call obj,$(LIB) $(CLI) $(wildcard cmd/pull/*.c tests/*/*.c)) $(CMDS:%=$B/cmd/%.o))
 
 ## deps: install the Debian packages that building and testing need
 deps:
