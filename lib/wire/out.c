@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT
+ * out.c - records to a file descriptor.
+ *
+ * A record is put together from segments: small pieces that stand in HEAD, and
+ * the caller's own arrays, which go to writev() from where they lie.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "wire/wire_impl.h"
+
+enum { NSEG = 8 };
+
+struct seg {
+    const void *p; /* NULL: in HEAD, at OFF */
+    size_t off, n;
+};
+
+struct wire_out {
+    int fd;
+    enum wire_format format;
+    const char *name;
+    struct err err; /* the first failure */
+    struct buf head;
+    size_t mark; /* where HEAD's open segment starts */
+    struct seg seg[NSEG];
+    int nseg;
+    struct buf whole, json; /* for WIRE_JSON */
+    struct buf swap[2];     /* for big-endian hosts */
+    struct scan scan;
+};
+
+int wire_out_open(struct wire_out **out, int fd, enum wire_format format,
+                  struct err *e)
+{
+    struct wire_out *w = calloc(1, sizeof *w);
+
+    assert(format != WIRE_TEXT);
+    if (!w)
+        return err_nomem(e);
+    w->fd = fd;
+    w->format = format;
+    w->name = "standard output";
+    *out = w;
+    return 0;
+}
+
+void wire_out_name(struct wire_out *w, const char *name)
+{
+    w->name = name;
+}
+
+int wire_out_close(struct wire_out *w, struct err *e)
+{
+    int r = 0;
+
+    if (!w)
+        return 0;
+    if (w->err.code)
+        r = err_set(e, w->err.code, "%s", w->err.msg);
+    buf_free(&w->head);
+    buf_free(&w->whole);
+    buf_free(&w->json);
+    buf_free(&w->swap[0]);
+    buf_free(&w->swap[1]);
+    free(w);
+    return r;
+}
+
+/* Keep the first failure, and give it to the caller. */
+static int fail(struct wire_out *w, struct err *e)
+{
+    return err_set(e, w->err.code, "%s", w->err.msg);
+}
+
+/* All of V[N], however the system cuts it. */
+static int write_all(struct wire_out *w, struct iovec *v, int n)
+{
+    while (n) {
+        ssize_t got = writev(w->fd, v, n);
+        size_t k = got < 0 ? 0 : (size_t)got;
+
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            poll(&(struct pollfd){w->fd, POLLOUT, 0}, 1, -1);
+        else if (got < 0 && errno != EINTR)
+            return err_set(&w->err, ERR_IO, "%s: %s", w->name, strerror(errno));
+        for (; n && k >= v->iov_len; v++, n--)
+            k -= v->iov_len;
+        if (n) {
+            v->iov_base = (char *)v->iov_base + k;
+            v->iov_len -= k;
+        }
+    }
+    return 0;
+}
+
+/* Close HEAD's open segment. */
+static void seal(struct wire_out *w)
+{
+    if (w->head.n > w->mark)
+        w->seg[w->nseg++] = (struct seg){NULL, w->mark, w->head.n - w->mark};
+    w->mark = w->head.n;
+    assert(w->nseg < NSEG);
+}
+
+/* N bytes at P, not copied. */
+static void attach(struct wire_out *w, const void *p, size_t n)
+{
+    seal(w);
+    if (n)
+        w->seg[w->nseg++] = (struct seg){p, 0, n};
+    assert(w->nseg < NSEG);
+}
+
+/* Begin a record, unless a failure sticks. */
+static struct buf *begin(struct wire_out *w)
+{
+    w->head.n = w->mark = 0;
+    w->nseg = 0;
+    return &w->head;
+}
+
+/* One JSON line of the CBOR record P[N]. */
+static int emit_json(struct wire_out *w, const unsigned char *p, size_t n)
+{
+    struct iovec v;
+    int r;
+
+    /* Tag 55799 means nothing outside CBOR. */
+    if (n >= 3 && !memcmp(p, "\xd9\xd9\xf7", 3))
+        p += 3, n -= 3;
+    scan_init(&w->scan);
+    r = scan_more(&w->scan, p, n, &w->err);
+    assert(r);
+    if (r < 0)
+        return -1;
+    w->json.n = 0;
+    json_record(&w->json, p, &w->scan);
+    buf_putc(&w->json, '\n');
+    if (buf_ok(&w->json, &w->err))
+        return -1;
+    v = (struct iovec){w->json.p, w->json.n};
+    return write_all(w, &v, 1);
+}
+
+/* Write what begin(), the put_ functions and attach() made. */
+static int emit(struct wire_out *w, struct err *e)
+{
+    struct iovec v[NSEG];
+
+    seal(w);
+    if (w->err.code || buf_ok(&w->head, &w->err) ||
+        buf_ok(&w->swap[0], &w->err) || buf_ok(&w->swap[1], &w->err))
+        return fail(w, e);
+    for (int i = 0; i < w->nseg; i++) {
+        const struct seg *s = &w->seg[i];
+        const void *p = s->p ? s->p : w->head.p + s->off;
+
+        v[i] = (struct iovec){(void *)(uintptr_t)p, s->n};
+    }
+    if (w->format == WIRE_CBOR)
+        return write_all(w, v, w->nseg) ? fail(w, e) : 0;
+    w->whole.n = 0;
+    for (int i = 0; i < w->nseg; i++)
+        buf_put(&w->whole, v[i].iov_base, v[i].iov_len);
+    if (buf_ok(&w->whole, &w->err) || emit_json(w, w->whole.p, w->whole.n))
+        return fail(w, e);
+    return 0;
+}
+
+/* A typed array of N values of 4 bytes each, not copied where memory already
+ * has the order of the stream. */
+static void put_array32(struct wire_out *w, unsigned tag, const void *p,
+                        size_t n, struct buf *swap)
+{
+    put_tag(&w->head, tag);
+    put_bytes_head(&w->head, 4 * n);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    unsigned char *to;
+
+    swap->n = 0;
+    to = buf_add(swap, 4 * n);
+    for (size_t i = 0; to && i < n; i++)
+        wr_u32(to + 4 * i, ((const uint32_t *)p)[i]);
+    p = to;
+#endif
+    (void)swap;
+    attach(w, p, 4 * n);
+}
+
+static void put_str(struct buf *b, const char *key, const char *s)
+{
+    if (!s)
+        return;
+    put_key(b, key);
+    put_text(b, s, strlen(s));
+}
+
+static void put_count(struct buf *b, const char *key, uint64_t v)
+{
+    if (!v)
+        return;
+    put_key(b, key);
+    put_uint(b, v);
+}
+
+/* "s" and "t", which sort before all other keys but one-letter ones. */
+static void put_seq(struct buf *b, uint64_t seq, const char *kind)
+{
+    put_key(b, "s");
+    put_uint(b, seq);
+    put_str(b, "t", kind);
+}
+
+int wire_put_header(struct wire_out *w, const struct wire_header *h,
+                    struct err *e)
+{
+    struct buf *b = begin(w);
+
+    put_tag(b, TAG_SELF);
+    put_map(b, 2 + !!h->by);
+    put_str(b, "by", h->by);
+    put_key(b, "llm");
+    put_uint(b, WIRE_VERSION);
+    put_key(b, "model");
+    put_map(b, !!h->id + !!h->name + !!h->path + (size_t) !!h->vocab);
+    put_str(b, "id", h->id);
+    put_str(b, "name", h->name);
+    put_str(b, "path", h->path);
+    put_str(b, "vocab", h->vocab);
+    return emit(w, e);
+}
+
+int wire_put_tokens(struct wire_out *w, const struct wire_tokens *r,
+                    struct err *e)
+{
+    struct buf *b = begin(w);
+
+    put_map(b, 3 + !!r->text + (size_t) !!r->lp);
+    put_seq(b, r->seq, "tokens");
+    if (r->lp) {
+        put_key(b, "lp");
+        put_array32(w, TAG_F32, r->lp, r->n, &w->swap[0]);
+    }
+    put_key(b, "ids");
+    put_array32(w, TAG_U32, r->ids, r->n, &w->swap[1]);
+    if (r->text) {
+        put_key(b, "text");
+        put_bytes_head(b, r->ntext);
+        attach(w, r->text, r->ntext);
+    }
+    return emit(w, e);
+}
+
+int wire_put_logits(struct wire_out *w, const struct wire_logits *r,
+                    struct err *e)
+{
+    struct buf *b = begin(w);
+
+    put_map(b, 4);
+    put_seq(b, r->seq, "logits");
+    put_key(b, "v");
+    put_array32(w, TAG_F32, r->v, r->n, &w->swap[0]);
+    put_key(b, "pos");
+    put_uint(b, r->pos);
+    return emit(w, e);
+}
+
+int wire_put_end(struct wire_out *w, const struct wire_end *r, struct err *e)
+{
+    struct buf *b = begin(w);
+    bool time = r->first > 0 || r->total > 0;
+
+    put_map(b, 4 + !!r->stop + (size_t)time);
+    put_seq(b, r->seq, "end");
+    put_str(b, "why", r->why);
+    if (r->stop) {
+        put_key(b, "stop");
+        if (utf8_all(r->stop, r->nstop)) {
+            put_text(b, r->stop, r->nstop);
+        } else {
+            put_bytes_head(b, r->nstop);
+            buf_put(b, r->stop, r->nstop);
+        }
+    }
+    if (time) {
+        put_key(b, "time");
+        put_map(b, (r->first > 0) + (size_t)(r->total > 0));
+        if (r->first > 0) {
+            put_key(b, "first");
+            put_double(b, r->first);
+        }
+        if (r->total > 0) {
+            put_key(b, "total");
+            put_double(b, r->total);
+        }
+    }
+    put_key(b, "usage");
+    put_map(b, 1 + !!r->nprompt + (size_t) !!r->nreused);
+    put_count(b, "prompt", r->nprompt);
+    put_count(b, "reused", r->nreused);
+    put_key(b, "tokens");
+    put_uint(b, r->ntokens);
+    return emit(w, e);
+}
+
+int wire_put_error(struct wire_out *w, const struct wire_error *r,
+                   struct err *e)
+{
+    struct buf *b = begin(w);
+
+    put_map(b, 4);
+    put_seq(b, r->seq, "error");
+    put_str(b, "msg", r->msg ? r->msg : "");
+    put_str(b, "code", r->code ? r->code : "");
+    return emit(w, e);
+}
+
+int wire_put_set(struct wire_out *w, uint64_t seq, const struct json_t *options,
+                 struct err *e)
+{
+    struct buf *b = begin(w);
+    json_t *obj = json_copy((json_t *)(uintptr_t)options);
+    int r;
+
+    assert(json_is_object(options) && seq <= INT64_MAX);
+    if (!obj || json_object_set_new(obj, "t", json_string("set")) ||
+        json_object_set_new(obj, "s", json_integer((json_int_t)seq)))
+        r = err_nomem(e);
+    else
+        r = json_to_cbor(b, obj, e);
+    json_decref(obj);
+    return r ? -1 : emit(w, e);
+}
