@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/common/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *form, *file;
+
+const struct cli_opt io_stream_opts[] = {
+    {'f', "format", CLI_STR, &form, "text|json|cbor",
+     "write this form; default: text on a terminal, else cbor"},
+    {'o', "output", CLI_STR, &file, "file",
+     "write there, not to standard output"},
+    {0},
+};
+const struct cli_opt io_file_opts[] = {
+    {'o', "output", CLI_STR, &file, "file",
+     "write there, not to standard output"},
+    {0},
+};
+
+const char *io_output_name(void)
+{
+    return file ? file : "standard output";
+}
+
+/* The file takes the place of descriptor 1, so that whatever writes to
+ * standard output, by stdio or not, writes there. */
+void io_output(void)
+{
+    int fd;
+
+    if (!file)
+        return;
+    fd = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
+        struct err e = {0};
+
+        err_set(&e, ERR_IO, "%s: %s", file, strerror(errno));
+        die(&e);
+    }
+    if (fd != STDOUT_FILENO)
+        close(fd);
+}
+
+enum wire_format io_format(const struct cli *c)
+{
+    static const char *const words[] = {"cbor", "json", "text", NULL};
+    bool tty;
+    enum wire_format f;
+
+    /* A wrong word must not cost the file. */
+    f = form ? (enum wire_format)cli_choice(c, "format", form, words)
+             : WIRE_CBOR;
+    io_output();
+    tty = isatty(STDOUT_FILENO);
+    if (!form)
+        return tty ? WIRE_TEXT : WIRE_CBOR;
+    if (f == WIRE_CBOR && tty)
+        usage_error(c,
+                    "%s is a terminal, and cbor is not for reading: "
+                    "use -f text, -f json, -o or a pipe",
+                    io_output_name());
+    return f;
+}
+
+enum wire_format io_stream(const struct cli *c, struct wire_out **w)
+{
+    enum wire_format f = io_format(c);
+    struct err e = {0};
+
+    *w = NULL;
+    if (f == WIRE_TEXT)
+        return f;
+    if (wire_out_open(w, STDOUT_FILENO, f, &e))
+        die(&e);
+    wire_out_name(*w, io_output_name());
+    return f;
+}
+
+int io_open(const char *operand, const char **name, struct err *e)
+{
+    struct stat st;
+    int fd = STDIN_FILENO;
+
+    *name = operand;
+    if (!strcmp(operand, "-"))
+        *name = "standard input";
+    else
+        fd = open(operand, O_RDONLY);
+    if (fd < 0 || fstat(fd, &st))
+        return err_set(e, ERR_IO, "%s: %s", *name, strerror(errno));
+    if (S_ISDIR(st.st_mode)) {
+        if (fd != STDIN_FILENO)
+            close(fd);
+        return err_set(e, ERR_IO, "%s: %s", *name, strerror(EISDIR));
+    }
+    return fd;
+}
+
+int io_each(char **operand, int n, io_fn *fn, void *arg)
+{
+    static char dash[] = "-", *none[] = {dash};
+    int worst = 0;
+
+    if (!n) {
+        operand = none;
+        n = 1;
+    }
+    for (int i = 0; i < n; i++) {
+        struct err e = {0};
+        const char *name;
+        int fd = io_open(operand[i], &name, &e);
+
+        if (fd >= 0) {
+            fn(arg, fd, name, &e);
+            if (fd != STDIN_FILENO)
+                close(fd);
+        }
+        if (!e.code)
+            continue;
+        if (e.code == ERR_NOMEM)
+            die(&e);
+        warn("%s", e.msg);
+        worst = status(&e) > worst ? status(&e) : worst;
+    }
+    return worst;
+}
