@@ -57,6 +57,7 @@ $B/bin/%: $B/cmd/%.o $(call obj,$(CLI)) $B/libllm.a
 	$(if $(V),,@echo "  LD    $@")
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
 $B/bin/gguf-pull: $(call obj,$(wildcard cmd/pull/*.c))
+$B/bin/gguf-inspect: $(call obj,$(wildcard cmd/inspect/*.c))
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) -lm -lpthread
@@ -71,7 +72,7 @@ $(FUZZ): $B/fuzz/%: $B/tests/fuzz/%.o $(if $(FUZZER),,$B/tests/fuzz/replay/main.
 $B/flags: FORCE
 	@mkdir -p $B
 	@echo '$(CC) $(FLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS) $(LDFLAGS)' >$@
--include $(patsubst %.o,%.d,$(call obj,$(LIB) $(CLI) $(wildcard cmd/pull/*.c tests/*/*.c)) $(CMDS:%=$B/cmd/%.o))
+-include $(patsubst %.o,%.d,$(call obj,$(LIB) $(CLI) $(wildcard cmd/*/*.c tests/*/*.c)) $(CMDS:%=$B/cmd/%.o))
 
 ## deps: install the Debian packages that building and testing need
 deps:
