@@ -44,7 +44,7 @@ static void string_part(struct buf *b, const unsigned char *p, size_t n)
     buf_put(b, p + from, n - from);
 }
 
-void json_string_bytes(struct buf *b, const void *p, size_t n)
+void wire_json_string(struct buf *b, const void *p, size_t n)
 {
     buf_putc(b, '"');
     string_part(b, p, n);
@@ -60,15 +60,15 @@ static void base64(struct buf *b, const unsigned char *p, size_t n)
     if (!to)
         return;
     *to++ = '"';
-    for (; n; p += 3, to += 4) {
+    for (size_t k; n; p += k, n -= k, to += 4) {
         uint32_t v = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) |
                      (n > 2 ? p[2] : 0);
 
+        k = n < 3 ? n : 3;
         to[0] = (unsigned char)digit[v >> 18];
         to[1] = (unsigned char)digit[v >> 12 & 63];
         to[2] = n > 1 ? (unsigned char)digit[v >> 6 & 63] : '=';
         to[3] = n > 2 ? (unsigned char)digit[v & 63] : '=';
-        n -= n < 3 ? n : 3;
     }
     *to = '"';
 }
@@ -184,7 +184,7 @@ static size_t string(struct buf *b, const struct item *it,
         b->bad |= whole.bad;
     }
     if (text)
-        json_string_bytes(b, s, len);
+        wire_json_string(b, s, len);
     else if (t && len % t->size == 0)
         typed(b, t, s, len / t->size);
     else
@@ -286,35 +286,37 @@ void json_item(struct buf *b, const unsigned char *p, size_t n)
     }
 }
 
+void wire_json_bytes(struct buf *b, const char *key, const void *p, size_t n)
+{
+    bool text = utf8_all(p, n);
+
+    buf_printf(b, "\"%s%s\":", key, text ? "" : "64");
+    if (text)
+        wire_json_string(b, p, n);
+    else
+        base64(b, p, n);
+}
+
 /* One pair of a record.  "text" is bytes, but people read it. */
 static void pair(struct buf *b, const unsigned char *p, const struct entry *k)
 {
     const unsigned char *val = p + k->val;
+    size_t n = k->nval;
     struct buf s = {0};
+    struct item it;
 
-    if (k->nkey == 4 && !memcmp(p + k->key, "text", 4) &&
-        is_bytes(val, k->nval)) {
-        struct item it;
-        size_t skip = 0;
-
-        while (item_get(&it, val + skip, k->nval - skip) > 0 &&
-               it.type == ITEM_TAG)
-            skip += it.size;
-        item_string(&s, val + skip, k->nval - skip);
+    if (k->nkey == 4 && !memcmp(p + k->key, "text", 4) && is_bytes(val, n)) {
+        while (item_get(&it, val, n) > 0 && it.type == ITEM_TAG)
+            val += it.size, n -= it.size;
+        item_string(&s, val, n);
         b->bad |= s.bad;
-        if (utf8_all(s.p, s.n)) {
-            buf_puts(b, "\"text\":");
-            json_string_bytes(b, s.p, s.n);
-        } else {
-            buf_puts(b, "\"text64\":");
-            base64(b, s.p, s.n);
-        }
+        wire_json_bytes(b, "text", s.p, s.n);
         buf_free(&s);
         return;
     }
-    json_key(b, p + k->key, k->nkey, val, k->nval);
+    json_key(b, p + k->key, k->nkey, val, n);
     buf_putc(b, ':');
-    json_item(b, val, k->nval);
+    json_item(b, val, n);
 }
 
 /* The kind and the sequence first, for the reader's eye; then as they stand. */

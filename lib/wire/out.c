@@ -339,3 +339,10 @@ int wire_put_set(struct wire_out *w, uint64_t seq, const struct json_t *options,
     json_decref(obj);
     return r ? -1 : emit(w, e);
 }
+
+int wire_put(struct wire_out *w, const struct wire_rec *r, struct err *e)
+{
+    begin(w);
+    attach(w, r->raw, r->nraw);
+    return emit(w, e);
+}

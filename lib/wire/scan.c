@@ -118,6 +118,23 @@ static int take(struct scan *s, const struct item *it, struct err *e)
     }
 }
 
+/* Does the string at P[N], still incomplete, say it is longer than any record?
+ * Waiting for it would only fill memory. */
+static bool hopeless(const unsigned char *p, size_t n)
+{
+    uint64_t len = 0;
+    size_t width = !n                         ? 0
+                   : *p == 0x5a || *p == 0x7a ? 4
+                   : *p == 0x5b || *p == 0x7b ? 8
+                                              : 0;
+
+    if (n <= width)
+        return false;
+    for (size_t i = 1; i <= width; i++)
+        len = len << 8 | p[i];
+    return len > WIRE_MAX_RECORD;
+}
+
 int scan_more(struct scan *s, const unsigned char *p, size_t n, struct err *e)
 {
     struct item it;
@@ -138,6 +155,8 @@ int scan_more(struct scan *s, const unsigned char *p, size_t n, struct err *e)
     if (r < 0)
         return err_set(e, ERR_FORMAT, "byte %zu is not well-formed CBOR",
                        s->off);
+    if (hopeless(p + s->off, n - s->off))
+        return err_set(e, ERR_FORMAT, "a length beyond the limit of a record");
     return 0;
 }
 

@@ -2,9 +2,8 @@
  * wire.h - the stream of records between programs; llm-stream(5) is its
  * specification.
  *
- * A stream is a CBOR sequence (RFC 8742), or the same records as JSON Lines.
- * Writers choose; readers tell by the first byte of each record.  Records that
- * a program does not know pass through it unchanged, with all their keys:
+ * A CBOR sequence (RFC 8742), or the same records as JSON Lines: readers tell
+ * by the first byte of each.  What a program does not know passes through it:
  *
  *     while ((r = wire_next(in, &rec, &e)) > 0)
  *         if (rec.kind == WIRE_TOKENS)
@@ -12,8 +11,7 @@
  *         else if (wire_put(out, &rec, &e))
  *             break;
  *
- * Nothing is allocated because a count in the input asks for it: memory grows
- * with the bytes that have really arrived, up to WIRE_MAX_RECORD.
+ * No count in the input is believed: memory grows with the bytes that arrive.
  */
 #ifndef LLM_WIRE_WIRE_H
 #define LLM_WIRE_WIRE_H
@@ -119,9 +117,87 @@ int wire_put_logits(struct wire_out *w, const struct wire_logits *r,
 int wire_put_end(struct wire_out *w, const struct wire_end *r, struct err *e);
 int wire_put_error(struct wire_out *w, const struct wire_error *r,
                    struct err *e);
-/* {"t": "set", "s": SEQ} and the keys of the JSON object OPTIONS, but for its
- * own "t" and "s".  ERR_FORMAT when it nests too deep or has too many keys. */
+/* {"t": "set", "s": SEQ} and the keys of the object OPTIONS, but for "t" and
+ * "s".  ERR_FORMAT when it nests too deep or has too many keys. */
 int wire_put_set(struct wire_out *w, uint64_t seq, const struct json_t *options,
                  struct err *e);
+
+/* ---- reading ---- */
+
+struct wire_in;
+struct scan;
+
+/* One record.  Everything that it points to is a view that lives until the
+ * next wire_next() or wire_in_close(). */
+struct wire_rec {
+    enum wire_kind kind;
+    const char *t;   /* the kind as the record says it; "" for a header */
+    bool has_seq;    /* without, the record is about the whole stream */
+    uint64_t seq;    /* "s", or 0 */
+    uint64_t number; /* of the record in its input, from 1 */
+    union {          /* by KIND; none for WIRE_SET and WIRE_OTHER */
+        struct wire_header header;
+        struct wire_tokens tokens;
+        struct wire_logits logits;
+        struct wire_end end;
+        struct wire_error error;
+    };
+    const unsigned char *raw; /* the whole record as CBOR, NRAW bytes */
+    size_t nraw;
+    const unsigned char *map; /* inside it: what the rest is private to */
+    const struct scan *keys;
+    struct wire_in *in;
+};
+
+/* Read records from FD, which stays the caller's.  NAME, which is kept, begins
+ * every message.  Nothing is read yet. */
+int wire_in_open(struct wire_in **in, int fd, const char *name, struct err *e);
+/* NULL may be closed. */
+void wire_in_close(struct wire_in *in);
+/* Call FN(ARG) each time before more is read: the moment to flush what should
+ * be seen, since reading may wait. */
+void wire_in_before(struct wire_in *in, void (*fn)(void *), void *arg);
+
+/* The next record, as soon as all of it has arrived: 1; 0 at a clean end; -1
+ * with ERR_FORMAT naming the record and the rule it breaks (an end inside a
+ * record, and an input without any, are such), ERR_UNSUPPORTED for another
+ * version of the stream, ERR_IO or ERR_NOMEM.  After -1 no more can be read.
+ * Headers come like other records: joined streams have several. */
+int wire_next(struct wire_in *in, struct wire_rec *rec, struct err *e);
+
+/* The header that was read last, or NULL: JSON may go without.  It lives until
+ * the next header is read. */
+const struct wire_header *wire_in_header(const struct wire_in *in);
+
+/* 0 when tokens under H (NULL: unknown) may be used with the vocabulary whose
+ * gguf_vocab_id() is VOCAB; else ERR_FORMAT. */
+int wire_check_vocab(const struct wire_header *h, const char *vocab,
+                     struct err *e);
+
+/* A key of the record itself, by type: 1 found; 0 absent, *out as it was; -1
+ * ERR_FORMAT naming the key: of another type, or not in MIN..MAX. */
+int wire_get_int(int64_t *out, const struct wire_rec *r, const char *key,
+                 int64_t min, int64_t max, struct err *e);
+/* Integers, too. */
+int wire_get_float(double *out, const struct wire_rec *r, const char *key,
+                   struct err *e);
+int wire_get_bool(bool *out, const struct wire_rec *r, const char *key,
+                  struct err *e);
+/* A text or byte string: N bytes of any value. */
+int wire_get_str(const char **out, size_t *n, const struct wire_rec *r,
+                 const char *key, struct err *e);
+/* Any value, appended to OUT as JSON text. */
+int wire_get_json(struct buf *out, const struct wire_rec *r, const char *key,
+                  struct err *e);
+
+/* Write a record that was read, of whatever kind, with all its keys: in CBOR
+ * the very bytes that came. */
+int wire_put(struct wire_out *w, const struct wire_rec *r, struct err *e);
+
+/* For programs that write JSON lines of their own, appended to OUT: P[N], which
+ * is UTF-8, as a string; and any bytes as "KEY":"string", or as
+ * "KEY64":"base64" where they are not UTF-8. */
+void wire_json_string(struct buf *out, const void *p, size_t n);
+void wire_json_bytes(struct buf *out, const char *key, const void *p, size_t n);
 
 #endif

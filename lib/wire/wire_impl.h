@@ -97,8 +97,6 @@ int json_to_cbor(struct buf *out, const struct json_t *obj, struct err *e);
 /* One JSON text, without newline: the record P, scanned; and one item. */
 void json_record(struct buf *out, const unsigned char *p, const struct scan *s);
 void json_item(struct buf *out, const unsigned char *p, size_t n);
-/* P[N], which is UTF-8, as a JSON string. */
-void json_string_bytes(struct buf *out, const void *p, size_t n);
 
 /* ---- num.c: arrays of numbers ---- */
 
@@ -112,5 +110,67 @@ const struct numtype *numtype_of(uint64_t tag);
 /* One element: an integer, extended to 64 bits; a float. */
 uint64_t num_bits(const struct numtype *t, const unsigned char *p);
 double num_float(const struct numtype *t, const unsigned char *p);
+
+/* ---- in.c, rec.c ---- */
+
+struct wire_in {
+    int fd;
+    const char *name;
+    void (*before)(void *);
+    void *arg;
+    unsigned char *p; /* CAP bytes; POS..N are still to be read */
+    size_t pos, n, cap;
+    uint64_t number;
+    bool json; /* the last record was JSON: white space may follow */
+    bool over; /* nothing more can be read */
+    struct scan keys, sub;
+    struct buf cbor; /* a JSON record, turned */
+    /* What cannot be a view of the record: arrays and strings in pieces, not
+     * aligned, or in need of a NUL. */
+    struct buf ids, lp, text, str, opt;
+    struct buf head; /* the strings of HEADER */
+    struct wire_header header;
+    bool has_header;
+};
+
+/* ---- value.c ---- */
+
+/* One value: item IT at P, which is N bytes with all that belongs to it. */
+struct value {
+    const char *key;
+    const unsigned char *p;
+    size_t n;
+    struct item it;
+};
+
+/* ERR_FORMAT: KEY is not WHAT. */
+int wrong(const char *key, const char *what, struct err *e);
+/* KEY in the map P that S has scanned, behind tags that tell nothing.  False
+ * when it is absent or null. */
+bool find_value(struct value *v, const struct scan *s, const unsigned char *p,
+                const char *key);
+int get_uint(uint64_t *out, const struct value *v, struct err *e);
+int get_double(double *out, const struct value *v, struct err *e);
+/* A text or byte string; joined in TO when it comes in chunks. */
+int get_bytes(const void **out, size_t *n, const struct value *v,
+              struct buf *to, struct err *e);
+/* A text string, appended to TO with a NUL that it does not hold itself. */
+int get_cstr(const char **out, const struct value *v, struct buf *to,
+             struct err *e);
+/* The same two by key; *out as it was when that is absent. */
+int opt_cstr(const char **out, const struct scan *s, const unsigned char *p,
+             const char *key, struct buf *to, struct err *e);
+int opt_uint(uint64_t *out, const struct scan *s, const unsigned char *p,
+             const char *key, struct err *e);
+/* A map inside the record, scanned into IN->sub: 1, 0 absent, -1. */
+int opt_map(struct wire_in *in, const unsigned char **map,
+            const unsigned char *p, const char *key, struct err *e);
+/* The N numbers at KEY as uint32_t ('u') or float ('f'): 1, 0 absent, -1. */
+int opt_array(const void **out, size_t *n, struct wire_in *in,
+              const unsigned char *p, const char *key, char want,
+              struct err *e);
+
+/* Fill in REC from the record REC->map, whose keys IN->keys has. */
+int rec_load(struct wire_in *in, struct wire_rec *rec, struct err *e);
 
 #endif
