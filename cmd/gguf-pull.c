@@ -48,7 +48,8 @@ static const struct cli cli = {
     "gguf-pull", "name ...", "fetch models, check them, and say where they are",
     opts};
 
-static void vsay(const char *fmt, va_list ap)
+__attribute__((format(printf, 1, 0))) static void vsay(const char *fmt,
+                                                       va_list ap)
 {
     char line[1024];
 

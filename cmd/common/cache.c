@@ -30,7 +30,8 @@ char *cache_models(struct err *e)
     for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
         const char *v = getenv(from[i][0]);
 
-        if (v && *v)
+        /* XDG says to ignore a relative one. */
+        if (v && *v && (i != 1 || *v == '/'))
             return path_join(v, from[i][1]);
     }
     err_set(e, ERR_USAGE,

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -36,8 +37,13 @@ static char *place(const struct dest *d, const char *local)
 {
     const struct catalog *c = d->name->cat;
 
-    if (d->out)
-        return path_join(*d->out == '/' ? "" : ".", d->out + (*d->out == '/'));
+    if (d->out) {
+        char *out = strdup(d->out);
+
+        if (!out)
+            die(&(struct err){ERR_NOMEM, "out of memory"});
+        return out;
+    }
     return path_join(d->dir, c && c->file ? c->file : local);
 }
 
@@ -86,8 +92,12 @@ static int check_shards(const struct dest *d, const struct hub_file *f,
     }
     for (int i = 0; i < count; i++) {
         char *path = place(d, f[i].local);
+        struct buf json = {0};
 
+        buf_printf(&json, "%s.json", path);
         unlink(path);
+        unlink(buf_str(&json));
+        buf_free(&json);
         free(path);
     }
     return -1;
@@ -105,15 +115,16 @@ static int get_files(struct dest *d, const char *source, struct hub_file *f,
     for (int i = 0; i < count; i++) {
         const char *sha = *d->sha256 ? d->sha256 : f[i].sha256;
         int64_t size = d->size >= 0 ? d->size : f[i].size;
-        char *path;
+        char *path, got[65];
         int rc;
 
         if (*d->sha256 && *f[i].sha256 && strcmp(d->sha256, f[i].sha256))
             return err_set(e, ERR_FORMAT, "the hub has SHA-256 %s, not %s",
                            f[i].sha256, d->sha256);
         path = place(d, f[i].local);
-        if (split && !pull_set.force && !access(path, F_OK)) {
-            /* A shard that an earlier run finished. */
+        if (split && !pull_set.force && *sha && !access(path, F_OK) &&
+            store_sha256(got, path) && !strcmp(got, sha)) {
+            /* A shard of this very model that an earlier run finished. */
             rc = 0;
         } else {
             free(path);
@@ -244,6 +255,8 @@ static int from_source(struct dest *d, const char *source, struct err *e)
 
     if (rc)
         return rc;
+    free(d->path); /* a source before this one may have got that far */
+    d->path = NULL;
     trace("trying %s", source);
     rc = src.kind == NAME_HF    ? from_hub(d, &src, e)
          : src.kind == NAME_URL ? from_url(d, &src, e)
@@ -276,33 +289,46 @@ static int from_catalog(struct dest *d, struct err *e)
     return err_set(e, why[0].code, "none of its %d sources worked", n);
 }
 
-/* The model is at FROM in the cache: bring it to where it is wanted, having
- * checked it when D knows a hash that FROM is not on record with. */
-static int from_cache(struct dest *d, char *from, bool rehash, struct err *e)
+/* Copy the model at FROM to D's place outside of the cache. */
+static int copy(struct dest *d, const char *from, struct err *e)
 {
-    char got[65] = "";
     struct part p;
-    int fd, rc = -1;
+    int fd = open(from, O_RDONLY | O_CLOEXEC), rc = -1;
 
-    if (*d->sha256) {
-        if ((rehash || !store_sha256(got, from)) && sha256_file(got, from, e))
-            return -1;
-        if (strcmp(got, d->sha256))
-            return err_set(e, ERR_FORMAT, "%s: SHA-256 is %s, not %s", from,
-                           got, d->sha256);
-    }
-    if (!d->out) {
-        d->path = from;
-        return 0;
-    }
-    d->path = place(d, "");
-    if ((fd = open(from, O_RDONLY | O_CLOEXEC)) < 0)
+    if (fd < 0)
         return err_set(e, ERR_IO, "%s: %s", from, strerror(errno));
+    d->path = place(d, "");
     if (!part_open(&p, d->path, NULL, d->sha256, -1, e) &&
         !part_restart(&p, e) && !drain(&p, fd, e) && !part_check(&p, e))
         rc = part_publish(&p, false, NULL, e);
     part_close(&p);
     close(fd);
+    return rc;
+}
+
+/* The model is at FROM in the cache: bring it to where it is wanted, having
+ * checked it when D knows a hash that FROM is not on record with.  FROM is
+ * D's from here on. */
+static int from_cache(struct dest *d, char *from, bool rehash, struct err *e)
+{
+    char got[65] = "";
+    int n, count, stem, rc = 0;
+
+    if (*d->sha256 &&
+        (rehash || !store_sha256(got, from) || strcmp(got, d->sha256)))
+        rc = sha256_file(got, from, e);
+    if (!rc && *d->sha256 && strcmp(got, d->sha256)) {
+        rc = err_set(e, ERR_FORMAT, "%s: SHA-256 is %s, not %s", from, got,
+                     d->sha256);
+    }
+    if (!d->out) {
+        d->path = from;
+        return rc;
+    }
+    if (!rc && shard_name(from, &n, &count, &stem) && count > 1)
+        rc = err_set(e, ERR_USAGE, "split over %d files: -o names one", count);
+    if (!rc)
+        rc = copy(d, from, e);
     free(from);
     return rc;
 }
@@ -314,7 +340,19 @@ static int locked(struct dest *d, const char *models, struct err *e)
 
     if (from)
         return from_cache(d, from, false, e);
+    if (pull_set.offline)
+        return err_set(e, ERR_IO, "not in the cache, and --offline is set");
     return d->name->cat ? from_catalog(d, e) : from_source(d, d->name->text, e);
+}
+
+/* What -o names is replaced by a rename: that must hit nothing but a file. */
+static int check_out(const char *out, struct err *e)
+{
+    struct stat st;
+
+    if (out && !stat(out, &st) && !S_ISREG(st.st_mode))
+        return err_set(e, ERR_IO, "%s: not a regular file", out);
+    return 0;
 }
 
 /* What is known of N's file before it is asked for. */
@@ -335,22 +373,20 @@ int fetch(char **path, const struct name *n, const char *models,
           const char *out, const char *sha256, struct err *e)
 {
     struct dest d = {.name = n, .out = out};
-    char *from = NULL, *lock;
+    char *from, *lock;
     struct buf name = {0};
     int fd, rc = -1;
 
-    if (expect(&d, sha256, e))
+    if (check_out(out, e) || expect(&d, sha256, e))
         return -1;
-    if (!pull_set.force)
-        from = store_find(models, n);
-    if (from && !out) {
+    /* What is there needs no lock, so no one to wait for. */
+    if (!pull_set.force && !out && (from = store_find(models, n))) {
         rc = from_cache(&d, from, sha256 != NULL, e);
         *path = d.path;
         return rc;
     }
-    if (!from && pull_set.offline)
+    if (pull_set.offline && !out)
         return err_set(e, ERR_IO, "not in the cache, and --offline is set");
-    free(from);
     d.dir = path_join(models, n->dir);
     buf_printf(&name, "%s%s", out ? out : d.dir, out ? ".lock" : "/.lock");
     lock = strdup(buf_str(&name));

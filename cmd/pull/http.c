@@ -16,6 +16,7 @@
 #define LLM_VERSION "unreleased"
 #endif
 
+enum { MIN_SPEED = 512 /* bytes a second */ };
 enum { HOPS = 10, TEXT_MAX = 16 << 20, ATTEMPTS = 1000 };
 
 /* One GET in progress. */
@@ -34,6 +35,9 @@ struct get {
     const char *url;  /* as asked for, before redirects */
     const char *at;   /* this hop's */
     size_t skipped;   /* bytes of bodies nobody wants */
+    double since;     /* when this look at the speed began, */
+    int64_t from;     /* and at how many bytes */
+    bool stalled;     /* it was too slow */
 };
 
 const char *http_hub(void)
@@ -247,11 +251,24 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
     return n;
 }
 
-static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c,
-                       curl_off_t d)
+/* A trickle holds the caller up as long as silence does.  libcurl's own limit
+ * looks at an average that takes some seconds longer to notice. */
+static int on_progress(void *arg, curl_off_t total, curl_off_t now,
+                       curl_off_t c, curl_off_t d)
 {
-    (void)arg, (void)a, (void)b, (void)c, (void)d;
-    return pull_stop;
+    struct get *g = arg;
+    struct timespec ts;
+    double t;
+
+    (void)total, (void)c, (void)d;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    t = (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+    if (!g->since || now - g->from >= (int64_t)MIN_SPEED * pull_set.timeout) {
+        g->since = t;
+        g->from = now;
+    }
+    g->stalled = t - g->since >= pull_set.timeout;
+    return pull_stop || g->stalled;
 }
 
 static int add_header(struct curl_slist **l, const char *name,
@@ -311,9 +328,6 @@ static void options(struct get *g, const char *url, struct curl_slist *l)
         curl_easy_setopt(h, CURLOPT_CAINFO, ca);
     curl_easy_setopt(h, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT, (long)pull_set.timeout);
-    /* A trickle holds the caller up as long as silence does. */
-    curl_easy_setopt(h, CURLOPT_LOW_SPEED_LIMIT, 512L);
-    curl_easy_setopt(h, CURLOPT_LOW_SPEED_TIME, (long)pull_set.timeout);
     curl_easy_setopt(h, CURLOPT_BUFFERSIZE, 256L << 10);
     curl_easy_setopt(h, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(h, CURLOPT_HEADERDATA, g);
@@ -321,6 +335,7 @@ static void options(struct get *g, const char *url, struct curl_slist *l)
     curl_easy_setopt(h, CURLOPT_WRITEDATA, g);
     curl_easy_setopt(h, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(h, CURLOPT_XFERINFODATA, g);
 }
 
 /* GET g->url through its redirects; libcurl's verdict on the last hop. */
@@ -335,6 +350,8 @@ static CURLcode hops(struct get *g)
         g->begun = g->again = false;
         g->status = 0;
         g->skipped = 0;
+        g->since = 0;
+        g->stalled = false;
         g->at = url;
         if (headers(&l, g, url)) {
             curl_slist_free_all(l);
@@ -345,6 +362,8 @@ static CURLcode hops(struct get *g)
         if (hop)
             trace("  redirected to %s", url);
         rc = curl_easy_perform(g->h);
+        if (g->stalled)
+            rc = CURLE_OPERATION_TIMEDOUT;
         curl_slist_free_all(l);
         curl_easy_getinfo(g->h, CURLINFO_RESPONSE_CODE, &g->status);
         hub_says(g);

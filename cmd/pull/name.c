@@ -282,7 +282,7 @@ out:
  * are short. */
 static int distance(const char *a, const char *b)
 {
-    int row[64], n = (int)strlen(b);
+    int row[64] = {0}, n = (int)strlen(b);
 
     if (n > 63 || strlen(a) > 63)
         return 64;
