@@ -699,6 +699,21 @@ EOF
     none
 }
 
+@test "a program that takes a model takes a catalogue name that is here" {
+    inspect=${PULL%/*}/gguf-inspect
+    [ -x "$inspect" ] || skip "no gguf-inspect in this build"
+    run -1 "$inspect" smollm2-135m
+    [[ $output == *"smollm2-135m: No such file"*"(try: gguf-pull smollm2-135m)" ]]
+    run -1 "$inspect" no-such-name
+    [[ $output != *gguf-pull* ]]
+    mkdir -p "$LLM_CACHE/models/smollm2-135m"
+    cp "$W/body.gguf" "$LLM_CACHE/models/smollm2-135m/m.gguf"
+    run -0 "$inspect" smollm2-135m
+    # A file of that name comes first.
+    echo x >smollm2-135m
+    run -3 "$inspect" smollm2-135m
+}
+
 @test "progress: on a terminal, and gone at the end; -q: none" {
     run -0 script -qec "'$PULL' --timeout 1 --retries 0 '$(u slow)' || true" \
         /dev/null </dev/null
