@@ -46,7 +46,8 @@ static void put(const struct text *t, const unsigned char *p, size_t n)
         fputs(p[i] == '\n' ? "\\n" : "\\\\", stdout);
         from = i + 1;
     }
-    fwrite(p + from, 1, n - from, stdout);
+    if (n > from) /* P may be NULL */
+        fwrite(p + from, 1, n - from, stdout);
 }
 
 /* Write all whole characters of what is held and P[N], and hold the rest. */

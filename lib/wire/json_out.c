@@ -41,7 +41,8 @@ static void string_part(struct buf *b, const unsigned char *p, size_t n)
             buf_printf(b, "\\u%04x", p[i]);
         }
     }
-    buf_put(b, p + from, n - from);
+    if (n > from) /* P may be NULL */
+        buf_put(b, p + from, n - from);
 }
 
 void wire_json_string(struct buf *b, const void *p, size_t n)
