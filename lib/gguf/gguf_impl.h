@@ -31,6 +31,9 @@ struct gguf {
  * those of shard number I. */
 int gguf_read_shard(struct gguf *g, struct shard *s, int i, struct err *e);
 
+/* Set T's size from its type and dimensions, or say why it can have none. */
+int gguf_size_tensor(struct gguf_tensor *t, struct err *e);
+
 /* Order names as bytes. */
 int gguf_str_cmp(struct gguf_str a, struct gguf_str b);
 

@@ -247,8 +247,8 @@ static int no_type(uint32_t id, struct err *e)
                    (unsigned long)id);
 }
 
-/* Bytes of T from its type and dimensions; no product may wrap. */
-static int size_tensor(struct gguf_tensor *t, struct err *e)
+/* No product may wrap. */
+int gguf_size_tensor(struct gguf_tensor *t, struct err *e)
 {
     const struct gguf_type_info *type = gguf_type_info(t->type);
     uint64_t n = 1;
@@ -289,7 +289,7 @@ static int take_tensor(struct gguf_tensor *t, struct cur *c)
             return -1;
     if (take_u32(&t->type, c) || take_u64(&t->offset, c))
         return -1;
-    return size_tensor(t, c->e);
+    return gguf_size_tensor(t, c->e);
 }
 
 /* Where T lies: only known once the table's end is. */
