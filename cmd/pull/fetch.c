@@ -243,6 +243,8 @@ static int from_pypi(struct dest *d, const struct name *src, struct err *e)
     if (!rc) {
         rc = unpack(d, src, buf_str(&dir), e);
         pypi_clean(buf_str(&dir));
+    } else {
+        rmdir(buf_str(&dir)); /* wheels that are whole are worth keeping */
     }
     buf_free(&dir);
     return rc;

@@ -150,7 +150,9 @@ static bool range_fits(const struct get *g, int64_t *total)
     long long from, to, all;
     char end;
 
-    if (sscanf(g->range, "bytes %lld-%lld/%lld%c", &from, &to, &all, &end) != 3)
+    if (sscanf(g->range, "bytes %lld-%lld/%lld%c", &from, &to, &all, &end) !=
+            3 ||
+        all < 1)
         return false;
     *total = all;
     return from == g->part->n && to == all - 1 &&

@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd/pull/part.h"
@@ -62,12 +64,19 @@ static int start(pid_t *pid, FILE **log, const char *const *argv, int out,
                  struct err *e)
 {
     posix_spawn_file_actions_t fa;
+    posix_spawnattr_t at;
     int rc;
 
     if (!(*log = tmpfile()))
         return err_set(e, ERR_IO, "temporary file: %s", strerror(errno));
     /* Python must not take modules from the folder we happen to stand in. */
     setenv("PYTHONSAFEPATH", "1", 1);
+    /* A group of its own: finish() passes SIGINT on to all of it (python3 may
+     * be a wrapper's child), and a second one from the terminal would cut
+     * pip's tidying up short. */
+    posix_spawnattr_init(&at);
+    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&at, 0);
     posix_spawn_file_actions_init(&fa);
     posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     if (out >= 0)
@@ -75,9 +84,10 @@ static int start(pid_t *pid, FILE **log, const char *const *argv, int out,
     else
         posix_spawn_file_actions_addopen(&fa, 1, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&fa, fileno(*log), 2);
-    rc = posix_spawnp(pid, argv[0], &fa, NULL, (char *const *)(uintptr_t)argv,
+    rc = posix_spawnp(pid, argv[0], &fa, &at, (char *const *)(uintptr_t)argv,
                       environ);
     posix_spawn_file_actions_destroy(&fa);
+    posix_spawnattr_destroy(&at);
     if (!rc)
         return 0;
     fclose(*log);
@@ -104,17 +114,24 @@ static void last_line(char *out, size_t cap, FILE *log)
     }
 }
 
-/* Wait for PID; told to stop, tell it too. */
+/* Wait for PID; told to stop, tell its group too.  Asking now and then has no
+ * gap into which a signal could fall unnoticed. */
 static int finish(pid_t pid, FILE *log, enum err_code code, const char *what,
                   struct err *e)
 {
+    const struct timespec tick = {.tv_nsec = 10000000};
+    bool told = false;
     char why[400];
     int st = 0;
     pid_t got;
 
-    while ((got = waitpid(pid, &st, 0)) < 0 && errno == EINTR)
-        if (pull_stop)
-            kill(pid, SIGTERM);
+    while (!(got = waitpid(pid, &st, WNOHANG))) {
+        if (pull_stop && !told) {
+            kill(-pid, SIGINT);
+            told = true;
+        }
+        nanosleep(&tick, NULL);
+    }
     if (got == pid && WIFEXITED(st) && !WEXITSTATUS(st)) {
         fclose(log);
         return 0;
