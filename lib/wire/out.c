@@ -212,10 +212,12 @@ static void put_count(struct buf *b, const char *key, uint64_t v)
 }
 
 /* "s" and "t", which sort before all other keys but one-letter ones. */
-static void put_seq(struct buf *b, uint64_t seq, const char *kind)
+static void put_seq(struct buf *b, const uint64_t *seq, const char *kind)
 {
-    put_key(b, "s");
-    put_uint(b, seq);
+    if (seq) {
+        put_key(b, "s");
+        put_uint(b, *seq);
+    }
     put_str(b, "t", kind);
 }
 
@@ -244,7 +246,7 @@ int wire_put_tokens(struct wire_out *w, const struct wire_tokens *r,
     struct buf *b = begin(w);
 
     put_map(b, 3 + !!r->text + (size_t) !!r->lp);
-    put_seq(b, r->seq, "tokens");
+    put_seq(b, &r->seq, "tokens");
     if (r->lp) {
         put_key(b, "lp");
         put_array32(w, TAG_F32, r->lp, r->n, &w->swap[0]);
@@ -265,7 +267,7 @@ int wire_put_logits(struct wire_out *w, const struct wire_logits *r,
     struct buf *b = begin(w);
 
     put_map(b, 4);
-    put_seq(b, r->seq, "logits");
+    put_seq(b, &r->seq, "logits");
     put_key(b, "v");
     put_array32(w, TAG_F32, r->v, r->n, &w->swap[0]);
     put_key(b, "pos");
@@ -279,7 +281,7 @@ int wire_put_end(struct wire_out *w, const struct wire_end *r, struct err *e)
     bool time = r->first > 0 || r->total > 0;
 
     put_map(b, 4 + !!r->stop + (size_t)time);
-    put_seq(b, r->seq, "end");
+    put_seq(b, &r->seq, "end");
     put_str(b, "why", r->why);
     if (r->stop) {
         put_key(b, "stop");
@@ -316,8 +318,8 @@ int wire_put_error(struct wire_out *w, const struct wire_error *r,
 {
     struct buf *b = begin(w);
 
-    put_map(b, 4);
-    put_seq(b, r->seq, "error");
+    put_map(b, 3 + (size_t)!r->whole);
+    put_seq(b, r->whole ? NULL : &r->seq, "error");
     put_str(b, "msg", r->msg ? r->msg : "");
     put_str(b, "code", r->code ? r->code : "");
     return emit(w, e);

@@ -86,6 +86,7 @@ static int load_error(struct wire_in *in, struct wire_rec *rec, struct err *e)
     struct wire_error *k = &rec->error;
 
     k->seq = rec->seq;
+    k->whole = !rec->has_seq;
     k->code = k->msg = "";
     return opt_cstr(&k->code, &in->keys, rec->map, "code", &in->str, e) ||
                    opt_cstr(&k->msg, &in->keys, rec->map, "msg", &in->str, e)

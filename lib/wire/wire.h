@@ -88,6 +88,7 @@ struct wire_end {
 
 /* {"t": "error", "s", "code", "msg"} */
 struct wire_error {
+    bool whole; /* about the whole stream: no "s" */
     uint64_t seq;
     const char *code, *msg;
 };
