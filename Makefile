@@ -21,7 +21,7 @@ Q       := $(if $(V),,@)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wwrite-strings -Wformat=2 $(if $(DEV),-Werror)
 PKGS     = libcbor libxxhash libzstd libpcre2-8 jansson
 PULLPKGS = libcurl libcrypto
-FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -DLLM_VERSION='"$(VERSION)"' -ffp-contract=off -I. -Ilib -I$B/gen $(WARN) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -DLLM_VERSION='"$(VERSION)"' -ffp-contract=off -I. -Ilib -I$B/gen $(WARN) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)$(if $(FUZZER), -fsanitize=fuzzer-no-link)
 
 LIB  := $(wildcard lib/*/*.c lib/*/*/*.c)
 CLI  := $(wildcard cmd/common/*.c)
