@@ -37,7 +37,8 @@ static void escaped(const char *s)
     }
 }
 
-static void vwarn(const char *fmt, va_list ap)
+__attribute__((format(printf, 1, 0))) static void vwarn(const char *fmt,
+                                                        va_list ap)
 {
     char line[2048];
 

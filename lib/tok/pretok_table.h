@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * pretok_table.h - every pre-tokenizer name of the GGUF world, and its rule.
  *
- * Data; for pretok.c alone.  A rule is the pre-tokenizer of the model's
+ * The data, below PRETOK_DATA, is for pretok.c alone.  A rule is the pre-tokenizer of the model's
  * tokenizer.json: steps in order, each cutting further what the one before
  * left.  Patterns have Oniguruma's meaning, which is that of
  * Hugging Face's Split: \s is White_Space (U+0085 and U+00A0 are in it;
@@ -69,6 +69,8 @@ enum {
     PRETOK_NFC = 1024,         /* tokenizer.json normalises to NFC; GGUF users
                                 * and the oracle's .out files do not */
 };
+
+#ifdef PRETOK_DATA
 
 enum pretok_rule_id {
     RULE_AFMOE,
@@ -327,5 +329,7 @@ static const struct pretok_name pretok_names[] = {
 };
 
 #undef LLAMA3_FLAGS
+
+#endif /* PRETOK_DATA */
 
 #endif

@@ -66,6 +66,8 @@ bool unicode_hf_accent(uint32_t cp)
 {
     uint8_t u = unicode_class(cp);
 
+    if (cp == 0x1734) /* no longer Mn */
+        return true;
     return unicode_is(u, 1u << UNI_MN) && !(u & UNI_FLIP);
 }
 

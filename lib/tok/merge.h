@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * merge.h - byte pair merging, for every vocabulary that merges.
+ *
+ * The pair of neighbours with the lowest rank becomes one symbol, the leftmost
+ * first among equals, until no pair has a rank.  What a rank is differs (the
+ * place in a list of merges; a score turned round), so the look-up is a
+ * parameter that the compiler inlines.
+ *
+ * Few symbols: an array of ranks, searched for its least each time.  Many: a
+ * heap over a linked list, so that a megabyte of one letter takes n log n.
+ */
+#ifndef LLM_TOK_MERGE_H
+#define LLM_TOK_MERGE_H
+
+#include "tok/tok_impl.h"
+
+enum { MERGE_FEW = 48 };
+#define NO_RANK UINT32_MAX
+
+/* The rank of A and its right neighbour B, which ends at byte END of P, and
+ * the token that they make in *ID; NO_RANK when they don't. */
+typedef uint32_t pair_fn(const struct tok *t, const unsigned char *p,
+                         struct symbol a, struct symbol b, uint32_t end,
+                         uint32_t *id);
+
+/* Merge S[N], which spell P[LEN], in place; how many symbols are left. */
+static inline __attribute__((always_inline)) size_t
+merge_few(const struct tok *t, const unsigned char *p, uint32_t len,
+          struct symbol *s, size_t n, pair_fn *pair)
+{
+    uint32_t rank[MERGE_FEW], id[MERGE_FEW];
+
+    for (size_t i = 0; i + 1 < n; i++)
+        rank[i] = pair(t, p, s[i], s[i + 1], i + 2 < n ? s[i + 2].start : len,
+                       &id[i]);
+    while (n > 1) {
+        uint32_t least = rank[0];
+        size_t at = 0;
+
+        for (size_t i = 1; i + 1 < n; i++)
+            if (rank[i] < least) {
+                least = rank[i];
+                at = i;
+            }
+        if (least == NO_RANK)
+            break;
+        s[at].id = id[at];
+        n--;
+        for (size_t i = at + 1; i < n; i++)
+            s[i] = s[i + 1];
+        for (size_t i = at; i + 1 < n; i++) {
+            rank[i] = rank[i + 1];
+            id[i] = id[i + 1];
+        }
+        if (at + 1 < n)
+            rank[at] = pair(t, p, s[at], s[at + 1],
+                            at + 2 < n ? s[at + 2].start : len, &id[at]);
+        if (at > 0)
+            rank[at - 1] = pair(t, p, s[at - 1], s[at],
+                                at + 1 < n ? s[at + 1].start : len,
+                                &id[at - 1]);
+    }
+    return n;
+}
+
+struct merge_link {
+    uint32_t prev, next; /* symbol numbers; NO_ID at the ends */
+    uint32_t rank, id;   /* of this symbol and the next; NO_RANK also when
+                            this symbol is gone */
+};
+
+/* A heap of rank << 32 | symbol: the least on top. */
+static inline void heap_down(uint64_t *h, size_t n, size_t i)
+{
+    uint64_t v = h[i];
+
+    for (size_t c; (c = 2 * i + 1) < n; i = c) {
+        c += c + 1 < n && h[c + 1] < h[c];
+        if (v <= h[c])
+            break;
+        h[i] = h[c];
+    }
+    h[i] = v;
+}
+
+static inline void heap_up(uint64_t *h, size_t i)
+{
+    uint64_t v = h[i];
+
+    for (; i && h[(i - 1) / 2] > v; i = (i - 1) / 2)
+        h[i] = h[(i - 1) / 2];
+    h[i] = v;
+}
+
+static inline __attribute__((always_inline)) size_t
+merge_many(const struct tok *t, const unsigned char *p, uint32_t len,
+           struct symbol *s, size_t n, struct buf *links, struct buf *heap,
+           pair_fn *pair)
+{
+    struct merge_link *l;
+    uint64_t *h;
+    size_t nh = 0, left = 0;
+
+    links->n = heap->n = 0;
+    /* A stale entry is dropped when it comes up; a merge adds at most two and
+     * takes one, and there are n - 1 merges. */
+    l = buf_reserve(links, n * sizeof *l);
+    h = buf_reserve(heap, 2 * n * sizeof *h);
+    if (!l || !h)
+        return 0;
+#define REFRESH(i)                                                             \
+    do {                                                                       \
+        uint32_t b_ = l[i].next;                                               \
+        l[i].rank = NO_RANK;                                                   \
+        if (b_ != NO_ID)                                                       \
+            l[i].rank =                                                        \
+                pair(t, p, s[i], s[b_],                                        \
+                     l[b_].next == NO_ID ? len : s[l[b_].next].start,          \
+                     &l[i].id);                                                \
+        if (l[i].rank != NO_RANK) {                                            \
+            h[nh] = (uint64_t)l[i].rank << 32 | (i);                           \
+            heap_up(h, nh++);                                                  \
+        }                                                                      \
+    } while (0)
+    for (uint32_t i = 0; i < n; i++)
+        l[i] = (struct merge_link){i ? i - 1 : NO_ID,
+                                   i + 1 < n ? i + 1 : NO_ID, NO_RANK, 0};
+    for (uint32_t i = 0; i < n; i++)
+        REFRESH(i);
+    while (nh) {
+        uint32_t rank = (uint32_t)(h[0] >> 32), i = (uint32_t)h[0], b;
+
+        h[0] = h[--nh];
+        heap_down(h, nh, 0);
+        if (l[i].rank != rank)
+            continue;
+        b = l[i].next;
+        s[i].id = l[i].id;
+        l[b].rank = NO_RANK;
+        l[i].next = l[b].next;
+        if (l[i].next != NO_ID)
+            l[l[i].next].prev = i;
+        REFRESH(i);
+        if (l[i].prev != NO_ID)
+            REFRESH(l[i].prev);
+    }
+#undef REFRESH
+    for (uint32_t i = 0; i != NO_ID; i = l[i].next)
+        s[left++] = s[i];
+    return left;
+}
+
+#endif

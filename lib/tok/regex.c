@@ -1,0 +1,883 @@
+/* SPDX-License-Identifier: MIT
+ * regex.c - pattern -> tree -> program -> table.
+ *
+ * 1. A character's class is all that the pattern can tell of it: two
+ *    characters that every set of the pattern treats alike share a class.
+ * 2. A state is an ordered list of program places, best first.  A step on
+ *    class c follows jumps, forks and look-aheads (which see c) in order; when
+ *    it meets MATCH it marks the step and drops everything after, as a
+ *    backtracking matcher would never come to it.
+ * 3. Class EOT stands for the end of the text: no set contains it.
+ *
+ * Typical: 12 classes, 30 states, 2 KB of table, 60 us to build.
+ */
+#include "tok/regex.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "tok/unicode.h"
+
+enum {
+    MAX_SETS = 64,     /* a class is told apart by one bit per set */
+    MAX_CLASSES = 256, /* one byte per character */
+    MAX_STATES = 0x7fff,
+    MAX_PROG = 8192,
+    MAX_NODES = 2048,
+    MAX_RANGES = 1024,
+    MAX_DEPTH = 32,
+    MAX_REPEAT = 1000,
+    MARK = 0x8000, /* in a table entry: a match ends before this character */
+    DEAD = 0,
+    START = 1,
+};
+
+struct range {
+    uint32_t lo, hi;
+};
+
+/* Characters: those whose unicode_class() has its bit in BITS, and those in
+ * RANGES[first..first+n), or everything else when NEGATED. */
+struct set {
+    uint64_t bits[4];
+    int first, n;
+    bool negated;
+};
+
+enum node_kind { N_EMPTY, N_SET, N_CAT, N_ALT, N_REPEAT, N_LOOK, N_END };
+
+struct node {
+    enum node_kind kind;
+    int a, b;     /* children; N_SET and N_LOOK: a = set */
+    int min, max; /* N_REPEAT; max -1 = no limit.  N_LOOK: min = 1 negative */
+};
+
+enum op { OP_SET, OP_FORK, OP_JUMP, OP_LOOK, OP_NLOOK, OP_END, OP_MATCH };
+
+struct inst {
+    enum op op;
+    int x, y; /* OP_FORK: first and second choice; OP_JUMP: x; else set x */
+};
+
+struct compiler {
+    const char *pattern, *p; /* what is left of it */
+    const char *wrong;       /* the first thing that was wrong */
+    int depth;
+    bool nocase;
+    struct set sets[MAX_SETS];
+    int nset;
+    struct range ranges[MAX_RANGES];
+    int nrange;
+    struct node nodes[MAX_NODES];
+    int nnode;
+    struct inst prog[MAX_PROG];
+    int nprog;
+    /* the automaton while it is built */
+    uint64_t member[MAX_CLASSES]; /* which sets hold a class */
+    struct buf lists;             /* int: the states' lists, end to end */
+    struct buf states;            /* struct state */
+    int seen[MAX_PROG], mark;
+    int stack[MAX_PROG];
+};
+
+struct state {
+    size_t at;
+    int n;
+};
+
+struct regex {
+    int nclass, shift;       /* the table has rows of 1 << shift */
+    int nstate;
+    uint8_t eot;             /* the class EOT */
+    uint8_t ascii[128];      /* class of a character below 128 */
+    int nbound;              /* sorted starts of the intervals that ranges cut */
+    uint32_t *bound;         /* the code points into; bound[0] = 128 */
+    uint8_t (*wide)[256];    /* [interval][unicode_class()] -> class */
+    uint16_t *table;
+    uint8_t *border; /* [class before][class after]: BORDER_ bits */
+};
+
+enum { BORDER_CROSSED = 1, BORDER_OPEN = 2 };
+
+static int wrong(struct compiler *c, const char *what)
+{
+    if (!c->wrong)
+        c->wrong = what;
+    return 0;
+}
+
+static int new_node(struct compiler *c, enum node_kind kind, int a, int b)
+{
+    if (c->nnode == MAX_NODES)
+        return wrong(c, "too long");
+    c->nodes[c->nnode] = (struct node){kind, a, b, 0, 0};
+    return c->nnode++;
+}
+
+static int new_set(struct compiler *c)
+{
+    if (c->nset == MAX_SETS)
+        return wrong(c, "too many classes");
+    c->sets[c->nset] = (struct set){{0}, c->nrange, 0, false};
+    return c->nset++;
+}
+
+static bool same_set(const struct compiler *c, const struct set *a,
+                     const struct set *b)
+{
+    return a->n == b->n && a->negated == b->negated &&
+           !memcmp(a->bits, b->bits, sizeof a->bits) &&
+           !memcmp(c->ranges + a->first, c->ranges + b->first,
+                   (size_t)a->n * sizeof *c->ranges);
+}
+
+/* A node for set ID, the newest, or for an older one that is the same. */
+static int set_node(struct compiler *c, int id)
+{
+    for (int i = 0; i < id; i++)
+        if (same_set(c, &c->sets[i], &c->sets[id])) {
+            c->nset--;
+            c->nrange -= c->sets[id].n;
+            id = i;
+            break;
+        }
+    return new_node(c, N_SET, id, 0);
+}
+
+static void add_range(struct compiler *c, struct set *s, uint32_t lo,
+                      uint32_t hi)
+{
+    if (c->nrange == MAX_RANGES) {
+        wrong(c, "too many ranges");
+        return;
+    }
+    if (lo > hi)
+        wrong(c, "range out of order");
+    c->ranges[c->nrange++] = (struct range){lo, hi};
+    s->n++;
+}
+
+/* One character as the pattern means it: both cases under (?i:).  U+017F and
+ * U+212A are the two that fold to ASCII letters. */
+static void add_char(struct compiler *c, struct set *s, uint32_t cp)
+{
+    uint32_t low = cp | 32;
+
+    add_range(c, s, cp, cp);
+    if (!c->nocase || low < 'a' || low > 'z')
+        return;
+    add_range(c, s, cp ^ 32, cp ^ 32);
+    if (low == 's')
+        add_range(c, s, 0x17f, 0x17f);
+    if (low == 'k')
+        add_range(c, s, 0x212a, 0x212a);
+}
+
+static void add_bits(struct set *s, bool (*has)(uint8_t, const char *),
+                     const char *name, bool negated)
+{
+    for (int u = 0; u < 256; u++)
+        if (has((uint8_t)u, name) != negated)
+            s->bits[u >> 6] |= 1ull << (u & 63);
+}
+
+static bool is_space(uint8_t u, const char *unused)
+{
+    (void)unused;
+    return u & UNI_SPACE;
+}
+
+/* NAME is a general category ("Lu"), its first letter, or "Han". */
+static bool is_category(uint8_t u, const char *name)
+{
+    if (!strcmp(name, "Han"))
+        return u & UNI_HAN;
+    return unicode_category_is(u, name);
+}
+
+static uint32_t next_char(struct compiler *c)
+{
+    uint32_t cp = 0;
+
+    c->p += utf8_get((const unsigned char *)c->p, strlen(c->p), &cp);
+    return cp;
+}
+
+/* After a backslash: a class is added to S and -1 returned, a plain character
+ * is returned. */
+static int32_t escape(struct compiler *c, struct set *s)
+{
+    char name[8] = "", ch = *c->p;
+
+    if (!ch)
+        return wrong(c, "nothing after the backslash");
+    c->p++;
+    switch (ch) {
+    case 's':
+    case 'S':
+        add_bits(s, is_space, NULL, ch == 'S');
+        return -1;
+    case 'd':
+    case 'D':
+        add_bits(s, is_category, "Nd", ch == 'D');
+        return -1;
+    case 'p':
+    case 'P': {
+        const char *end = *c->p == '{' ? strchr(c->p, '}') : NULL;
+
+        if (!end || end - c->p - 1 >= (int)sizeof name)
+            return wrong(c, "property");
+        memcpy(name, c->p + 1, (size_t)(end - c->p - 1));
+        c->p = end + 1;
+        if (strcmp(name, "Han") && !unicode_category_known(name))
+            return wrong(c, "property");
+        add_bits(s, is_category, name, ch == 'P');
+        return -1;
+    }
+    case 'r':
+        return '\r';
+    case 'n':
+        return '\n';
+    case 't':
+        return '\t';
+    case 'x': {
+        char hex[3] = {c->p[0], c->p[0] ? c->p[1] : 0, 0}, *end;
+        long v = strtol(hex, &end, 16);
+
+        if (end != hex + 2)
+            return wrong(c, "\\x");
+        c->p += 2;
+        return (int32_t)v;
+    }
+    }
+    if ((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') ||
+        (ch >= '0' && ch <= '9'))
+        return wrong(c, "escape");
+    return ch;
+}
+
+/* What stands between [ and ]. */
+static int bracket(struct compiler *c)
+{
+    int id = new_set(c);
+    struct set *s = &c->sets[id];
+    bool first = true;
+
+    if (*c->p == '^') {
+        s->negated = true;
+        c->p++;
+    }
+    for (; *c->p && (*c->p != ']' || first); first = false) {
+        int32_t lo, hi;
+
+        if (*c->p == '\\') {
+            c->p++;
+            lo = escape(c, s);
+        } else {
+            lo = (int32_t)next_char(c);
+        }
+        if (lo < 0)
+            continue;
+        if (c->p[0] != '-' || c->p[1] == ']' || !c->p[1]) {
+            add_char(c, s, (uint32_t)lo);
+            continue;
+        }
+        c->p++;
+        if (*c->p == '\\') {
+            c->p++;
+            hi = escape(c, s);
+        } else {
+            hi = (int32_t)next_char(c);
+        }
+        if (hi < 0)
+            return wrong(c, "range");
+        add_range(c, s, (uint32_t)lo, (uint32_t)hi);
+    }
+    if (*c->p != ']')
+        return wrong(c, "missing ]");
+    c->p++;
+    return set_node(c, id);
+}
+
+static int alternatives(struct compiler *c);
+
+/* After an opening parenthesis. */
+static int group(struct compiler *c)
+{
+    bool nocase = c->nocase;
+    int look = 0, n;
+
+    if (++c->depth > MAX_DEPTH)
+        return wrong(c, "nested too deep");
+    if (!strncmp(c->p, "?:", 2)) {
+        c->p += 2;
+    } else if (!strncmp(c->p, "?i:", 3)) {
+        c->p += 3;
+        c->nocase = true;
+    } else if (!strncmp(c->p, "?=", 2) || !strncmp(c->p, "?!", 2)) {
+        look = c->p[1];
+        c->p += 2;
+    } else if (*c->p == '?') {
+        return wrong(c, "group");
+    }
+    n = alternatives(c);
+    if (*c->p != ')')
+        return wrong(c, "missing )");
+    c->p++;
+    c->depth--;
+    c->nocase = nocase;
+    if (!look)
+        return n;
+    if (c->nodes[n].kind != N_SET)
+        return wrong(c, "look-ahead over more than one class");
+    n = new_node(c, N_LOOK, c->nodes[n].a, 0);
+    c->nodes[n].min = look == '!';
+    return n;
+}
+
+static int atom(struct compiler *c)
+{
+    int id;
+
+    switch (*c->p) {
+    case '[':
+        c->p++;
+        return bracket(c);
+    case '(':
+        c->p++;
+        return group(c);
+    case '$':
+        c->p++;
+        return new_node(c, N_END, 0, 0);
+    }
+    id = new_set(c);
+    if (*c->p == '.') {
+        c->p++;
+        c->sets[id].negated = true;
+        add_char(c, &c->sets[id], '\n');
+    } else if (*c->p == '\\') {
+        int32_t ch;
+
+        c->p++;
+        ch = escape(c, &c->sets[id]);
+        if (ch >= 0)
+            add_char(c, &c->sets[id], (uint32_t)ch);
+    } else {
+        add_char(c, &c->sets[id], next_char(c));
+    }
+    return set_node(c, id);
+}
+
+/* Read ? * + {m,n} into *MIN and *MAX; false when there is none. */
+static bool quantifier(struct compiler *c, int *min, int *max)
+{
+    char *end;
+
+    *min = 0;
+    *max = -1;
+    switch (*c->p) {
+    case '?':
+        *max = 1;
+        break;
+    case '*':
+        break;
+    case '+':
+        *min = 1;
+        break;
+    case '{':
+        *max = *min = (int)strtol(c->p + 1, &end, 10);
+        if (*end == ',')
+            *max = end[1] == '}' ? (end++, -1)
+                                 : (int)strtol(end + 1, &end, 10);
+        if (*end != '}' || *min < 0 || *min > MAX_REPEAT || *max > MAX_REPEAT ||
+            (*max >= 0 && *max < *min))
+            wrong(c, "repeat");
+        c->p = *end ? end : end - 1;
+        break;
+    default:
+        return false;
+    }
+    c->p++;
+    if (*c->p == '+')
+        c->p++;
+    else if (*c->p == '?')
+        wrong(c, "lazy repeat");
+    return true;
+}
+
+static int sequence(struct compiler *c)
+{
+    int all = -1;
+
+    while (*c->p && *c->p != '|' && *c->p != ')' && !c->wrong) {
+        int n = atom(c), min, max;
+
+        while (!c->wrong && quantifier(c, &min, &max)) {
+            n = new_node(c, N_REPEAT, n, 0);
+            c->nodes[n].min = min;
+            c->nodes[n].max = max;
+        }
+        all = all < 0 ? n : new_node(c, N_CAT, all, n);
+    }
+    return all < 0 ? new_node(c, N_EMPTY, 0, 0) : all;
+}
+
+static int alternatives(struct compiler *c)
+{
+    int n = sequence(c);
+
+    while (*c->p == '|' && !c->wrong) {
+        c->p++;
+        n = new_node(c, N_ALT, n, sequence(c));
+    }
+    return n;
+}
+
+static int emit(struct compiler *c, enum op op, int x, int y)
+{
+    if (c->nprog == MAX_PROG) {
+        wrong(c, "too long");
+        return 0;
+    }
+    c->prog[c->nprog] = (struct inst){op, x, y};
+    return c->nprog++;
+}
+
+static void generate(struct compiler *c, int id);
+
+static void generate_repeat(struct compiler *c, const struct node *n)
+{
+    int fork, i;
+
+    for (i = 0; i < n->min; i++)
+        generate(c, n->a);
+    if (n->max < 0) {
+        fork = emit(c, OP_FORK, c->nprog + 1, 0);
+        generate(c, n->a);
+        emit(c, OP_JUMP, fork, 0);
+        c->prog[fork].y = c->nprog;
+        return;
+    }
+    /* x{0,3} is (x(x(x)?)?)?: each fork may leave for the end. */
+    int forks[MAX_REPEAT], k = 0;
+
+    for (; i < n->max; i++) {
+        forks[k++] = emit(c, OP_FORK, c->nprog + 1, 0);
+        generate(c, n->a);
+    }
+    while (k--)
+        c->prog[forks[k]].y = c->nprog;
+}
+
+static void generate(struct compiler *c, int id)
+{
+    const struct node *n = &c->nodes[id];
+    int fork, jump;
+
+    if (c->wrong)
+        return;
+    switch (n->kind) {
+    case N_EMPTY:
+        break;
+    case N_SET:
+        emit(c, OP_SET, n->a, 0);
+        break;
+    case N_LOOK:
+        emit(c, n->min ? OP_NLOOK : OP_LOOK, n->a, 0);
+        break;
+    case N_END:
+        emit(c, OP_END, 0, 0);
+        break;
+    case N_CAT:
+        generate(c, n->a);
+        generate(c, n->b);
+        break;
+    case N_ALT:
+        fork = emit(c, OP_FORK, c->nprog + 1, 0);
+        generate(c, n->a);
+        jump = emit(c, OP_JUMP, 0, 0);
+        c->prog[fork].y = c->nprog;
+        generate(c, n->b);
+        c->prog[jump].x = c->nprog;
+        break;
+    case N_REPEAT:
+        generate_repeat(c, n);
+        break;
+    }
+}
+
+static bool in_set(const struct compiler *c, const struct set *s, uint32_t cp,
+                   uint8_t u)
+{
+    if (s->bits[u >> 6] >> (u & 63) & 1)
+        return !s->negated;
+    for (int i = s->first; i < s->first + s->n; i++)
+        if (cp >= c->ranges[i].lo && cp <= c->ranges[i].hi)
+            return !s->negated;
+    return s->negated;
+}
+
+/* The class of all characters that the sets treat as they treat CP of U. */
+static uint8_t class_of(struct compiler *c, struct regex *r, uint32_t cp,
+                        uint8_t u)
+{
+    uint64_t m = 0;
+    int k;
+
+    for (int i = 0; i < c->nset; i++)
+        if (in_set(c, &c->sets[i], cp, u))
+            m |= 1ull << i;
+    for (k = 0; k < r->nclass; k++)
+        if (c->member[k] == m)
+            return (uint8_t)k;
+    if (k == MAX_CLASSES - 1) {
+        wrong(c, "too many kinds of characters");
+        return 0;
+    }
+    c->member[k] = m;
+    r->nclass++;
+    return (uint8_t)k;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Fill the maps from characters to classes. */
+static int classify(struct compiler *c, struct regex *r, struct err *e)
+{
+    int n = 0;
+
+    for (uint32_t cp = 0; cp < 128; cp++)
+        r->ascii[cp] = class_of(c, r, cp, unicode_class(cp));
+    r->bound = calloc((size_t)c->nrange * 2 + 1, sizeof *r->bound);
+    if (!r->bound)
+        return err_nomem(e);
+    r->bound[n++] = 128;
+    for (int i = 0; i < c->nrange; i++) {
+        if (c->ranges[i].lo > 128)
+            r->bound[n++] = c->ranges[i].lo;
+        if (c->ranges[i].hi >= 128)
+            r->bound[n++] = c->ranges[i].hi + 1;
+    }
+    qsort(r->bound, (size_t)n, sizeof *r->bound, by_value);
+    r->nbound = 1;
+    for (int i = 1; i < n; i++)
+        if (r->bound[i] != r->bound[r->nbound - 1])
+            r->bound[r->nbound++] = r->bound[i];
+    r->wide = calloc((size_t)r->nbound, sizeof *r->wide);
+    if (!r->wide)
+        return err_nomem(e);
+    for (int i = 0; i < r->nbound; i++)
+        for (int u = 0; u < 256; u++)
+            if (unicode_class_used((uint8_t)u))
+                r->wide[i][u] = class_of(c, r, r->bound[i], (uint8_t)u);
+    r->eot = (uint8_t)r->nclass++;
+    for (r->shift = 1; 1 << r->shift < r->nclass; r->shift++)
+        ;
+    return 0;
+}
+
+/* Follow everything from PC that needs no character, seeing class K next, and
+ * append the OP_SET places met to NEXT; true when MATCH was met. */
+static bool follow(struct compiler *c, const struct regex *r, int pc, int k,
+                   struct buf *next)
+{
+    int n = 0;
+    bool end = k == r->eot;
+
+    c->stack[n++] = pc;
+    while (n) {
+        const struct inst *i;
+        bool in;
+
+        pc = c->stack[--n];
+        if (c->seen[pc] == c->mark)
+            continue;
+        c->seen[pc] = c->mark;
+        i = &c->prog[pc];
+        in = !end && (i->op == OP_SET || i->op == OP_LOOK ||
+                      i->op == OP_NLOOK) &&
+             c->member[k] >> i->x & 1;
+        switch (i->op) {
+        case OP_MATCH:
+            return true;
+        case OP_SET:
+            if (in)
+                buf_put(next, &(int){pc + 1}, sizeof(int));
+            break;
+        case OP_FORK:
+            c->stack[n++] = i->y;
+            c->stack[n++] = i->x;
+            break;
+        case OP_JUMP:
+            c->stack[n++] = i->x;
+            break;
+        case OP_LOOK:
+        case OP_NLOOK:
+            if (in == (i->op == OP_LOOK))
+                c->stack[n++] = pc + 1;
+            break;
+        case OP_END:
+            if (end)
+                c->stack[n++] = pc + 1;
+            break;
+        }
+    }
+    return false;
+}
+
+/* The number of the state with the list of N places at P, made if new. */
+static int state_of(struct compiler *c, const int *p, int n)
+{
+    int count = (int)(c->states.n / sizeof(struct state));
+
+    if (!n)
+        return DEAD;
+    for (int i = START; i < count; i++) {
+        struct state s = ((struct state *)(void *)c->states.p)[i];
+
+        if (s.n == n && !memcmp(c->lists.p + s.at, p, (size_t)n * sizeof *p))
+            return i;
+    }
+    if (count == MAX_STATES) {
+        wrong(c, "too many states");
+        return DEAD;
+    }
+    buf_put(&c->states, &(struct state){c->lists.n, n}, sizeof(struct state));
+    buf_put(&c->lists, p, (size_t)n * sizeof *p);
+    return count;
+}
+
+static int step(struct compiler *c, const struct regex *r, int from, int k,
+                struct buf *next)
+{
+    struct state s = ((struct state *)(void *)c->states.p)[from];
+    bool match = false;
+    int *list, n = 0;
+
+    next->n = 0;
+    c->mark++;
+    for (int i = 0; i < s.n && !match; i++) {
+        int pc;
+
+        memcpy(&pc, c->lists.p + s.at + (size_t)i * sizeof pc, sizeof pc);
+        match = follow(c, r, pc, k, next);
+    }
+    /* Two ways to the same place: the better one is all that matters. */
+    list = (int *)(void *)next->p;
+    c->mark++;
+    for (size_t i = 0; i < next->n / sizeof *list; i++)
+        if (c->seen[list[i]] != c->mark) {
+            c->seen[list[i]] = c->mark;
+            list[n++] = list[i];
+        }
+    return state_of(c, list, n) | (match ? MARK : 0);
+}
+
+static int build(struct compiler *c, struct regex *r, struct err *e)
+{
+    struct buf next = {0}, table = {0};
+
+    buf_put(&c->states, &(struct state){0, 0}, sizeof(struct state));
+    state_of(c, &(int){0}, 1);
+    for (int s = 0; (size_t)s < c->states.n / sizeof(struct state); s++) {
+        uint16_t *row = buf_add(&table, sizeof *row << r->shift);
+
+        if (!row || c->states.bad || c->lists.bad || next.bad || c->wrong)
+            break;
+        memset(row, 0, sizeof *row << r->shift);
+        for (int k = 0; k < r->nclass && s != DEAD; k++)
+            row[k] = (uint16_t)step(c, r, s, k, &next);
+    }
+    r->nstate = (int)(c->states.n / sizeof(struct state));
+    r->table = (uint16_t *)(void *)table.p;
+    if (table.bad || c->states.bad || c->lists.bad || next.bad)
+        err_nomem(e);
+    buf_free(&next);
+    return e && e->code ? -1 : 0;
+}
+
+/* Note for each two classes side by side whether a match can go on from one to
+ * the other, and whether one can have come to the first and not end there. */
+static int find_borders(struct regex *r, struct err *e)
+{
+    int n = r->nclass;
+
+    r->border = calloc((size_t)n, (size_t)n);
+    if (!r->border)
+        return err_nomem(e);
+    for (int x = 0; x < n; x++)
+        if ((r->table[START << r->shift | x] & ~MARK) == DEAD)
+            memset(r->border + x * n, BORDER_OPEN, (size_t)n);
+    for (int s = START; s < r->nstate; s++)
+        for (int x = 0; x < n; x++) {
+            int to = r->table[s << r->shift | x] & ~MARK;
+
+            for (int y = 0; to != DEAD && y < n; y++) {
+                uint16_t t = r->table[to << r->shift | y];
+
+                if ((t & ~MARK) != DEAD)
+                    r->border[x * n + y] |= BORDER_CROSSED;
+                if (!(t & MARK))
+                    r->border[x * n + y] |= BORDER_OPEN;
+            }
+        }
+    return 0;
+}
+
+int regex_new(struct regex **out, const char *pattern, struct err *e)
+{
+    struct compiler *c = calloc(1, sizeof *c);
+    struct regex *r = calloc(1, sizeof *r);
+    int root, rc = -1;
+
+    *out = NULL;
+    if (!c || !r) {
+        err_nomem(e);
+        goto done;
+    }
+    c->pattern = c->p = pattern;
+    root = alternatives(c);
+    if (!c->wrong && *c->p)
+        wrong(c, "unmatched )");
+    generate(c, root);
+    emit(c, OP_MATCH, 0, 0);
+    if (!c->wrong && classify(c, r, e))
+        goto done;
+    if (!c->wrong && build(c, r, e))
+        goto done;
+    if (c->wrong) {
+        err_set(e, ERR_FORMAT, "pattern '%s', character %d: %s", pattern,
+                (int)(c->p - pattern), c->wrong);
+        goto done;
+    }
+    if (find_borders(r, e))
+        goto done;
+    *out = r;
+    r = NULL;
+    rc = 0;
+done:
+    if (c) {
+        buf_free(&c->lists);
+        buf_free(&c->states);
+    }
+    free(c);
+    regex_free(r);
+    return rc;
+}
+
+void regex_free(struct regex *r)
+{
+    if (!r)
+        return;
+    free(r->bound);
+    free(r->wide);
+    free(r->table);
+    free(r->border);
+    free(r);
+}
+
+/* The class of a character beyond ASCII. */
+static uint8_t wide_class(const struct regex *r, uint32_t cp)
+{
+    int lo = 0, hi = r->nbound;
+
+    while (hi - lo > 1) {
+        int mid = (lo + hi) / 2;
+
+        if (cp < r->bound[mid])
+            hi = mid;
+        else
+            lo = mid;
+    }
+    return r->wide[lo][unicode_class(cp)];
+}
+
+/* The class at P, its length in *LEN; the class EOT at the end.  *LEN is 0
+ * when the bytes that are left may be the start of a longer character. */
+static inline uint8_t class_at(const struct regex *r, const unsigned char *p,
+                               const unsigned char *end, bool final,
+                               size_t *len)
+{
+    uint32_t cp;
+
+    if (*p < 128) {
+        *len = 1;
+        return r->ascii[*p];
+    }
+    *len = utf8_get(p, (size_t)(end - p), &cp);
+    if (cp == UTF8_BAD && !final && utf8_tail(p, (size_t)(end - p)) ==
+                                        (size_t)(end - p))
+        *len = 0;
+    return wide_class(r, cp);
+}
+
+size_t regex_match(const struct regex *r, const unsigned char *p,
+                   const unsigned char *end, bool final)
+{
+    const unsigned char *start = p;
+    size_t best = 0, len;
+    unsigned s = START, t;
+
+    while (p < end) {
+        uint8_t k = class_at(r, p, end, final, &len);
+
+        if (!len)
+            return REGEX_MORE;
+        t = r->table[s << r->shift | k];
+        if (t & MARK)
+            best = (size_t)(p - start);
+        s = t & ~(unsigned)MARK;
+        if (s == DEAD)
+            return best;
+        p += len;
+    }
+    if (!final)
+        return REGEX_MORE;
+    if (r->table[s << r->shift | r->eot] & MARK)
+        best = (size_t)(p - start);
+    return best;
+}
+
+const unsigned char *regex_search(const struct regex *r, const unsigned char *p,
+                                  const unsigned char *end, bool final,
+                                  size_t *len)
+{
+    const uint16_t *row = r->table + ((size_t)START << r->shift);
+
+    for (; p < end; p += *len) {
+        uint8_t k = class_at(r, p, end, final, len);
+
+        if (!*len) {
+            *len = REGEX_MORE;
+            return p;
+        }
+        if (row[k] == DEAD)
+            continue;
+        size_t n = regex_match(r, p, end, final);
+
+        if (n) {
+            *len = n;
+            return p;
+        }
+    }
+    *len = 0;
+    return p;
+}
+
+bool regex_border(const struct regex *r, unsigned char x,
+                  const unsigned char *y, const unsigned char *end, bool ends)
+{
+    size_t len;
+    uint8_t k = class_at(r, y, end, true, &len);
+    uint8_t b = r->border[r->ascii[x & 127] * r->nclass + k];
+
+    return !(b & BORDER_CROSSED) && !(ends && b & BORDER_OPEN);
+}
