@@ -64,9 +64,9 @@ for lo, hi, what in ranges("Scripts.txt"):
         for cp in range(lo, hi + 1):
             value[cp] |= HAN
 for cp in range(LIMIT):
-    # U+111C9 was Po in Unicode 8.
-    if cp == 0x111c9 or age[cp] > (8, 0) and (category[cp][0] == "P" or
-                                              category[cp] in ("Cf", "Mn")):
+    # The first four have changed: Po, Lo, Lo and Mc they were in Unicode 8.
+    if cp in (0x111c9, 0x1885, 0x1886, 0xa9bd) or age[cp] > (8, 0) and (
+            category[cp][0] == "P" or category[cp] in ("Cf", "Mn")):
         value[cp] |= FLIP
 
 
