@@ -147,20 +147,21 @@ static int put_members(struct buf *b, json_t *obj, int depth, struct err *e)
     return r;
 }
 
-/* As deep as DEPTH allows, no deeper: this bounds the recursion. */
+/* Arrays and objects go DEPTH deep, no deeper: this bounds the recursion. */
 static int put_value(struct buf *b, json_t *v, int depth, struct err *e)
 {
+    size_t n = json_is_array(v) ? json_array_size(v) : json_object_size(v);
     int r = 0;
 
-    if (!depth)
+    if (n && !depth)
         return err_set(e, ERR_FORMAT, "nested more than %d deep",
                        WIRE_MAX_DEPTH);
     switch (json_typeof(v)) {
     case JSON_OBJECT:
         return put_members(b, v, depth - 1, e);
     case JSON_ARRAY:
-        put_array(b, json_array_size(v));
-        for (size_t i = 0; i < json_array_size(v) && !r; i++)
+        put_array(b, n);
+        for (size_t i = 0; i < n && !r; i++)
             r = put_value(b, json_array_get(v, i), depth - 1, e);
         return r;
     case JSON_STRING:
