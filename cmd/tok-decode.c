@@ -14,7 +14,7 @@ static const struct cli_opt opts[] = {
     {'0', "null", CLI_FLAG, &nul, NULL, "a NUL after each sequence"},
     {'e', "escape", CLI_FLAG, &escape, NULL,
      "newlines and backslashes in text as \\n and \\\\"},
-    {'J', "json", CLI_FLAG, &json, NULL, "a line of JSON for each sequence"},
+    {'J', "jsonl", CLI_FLAG, &json, NULL, "a line of JSON for each sequence"},
     {'m', "model", CLI_STR, &model, "model",
      "make the text of records that have none"},
     {0, "special", CLI_FLAG, &special, NULL,
@@ -131,7 +131,8 @@ int main(int argc, char **argv)
     int i = cli_parse(&cli, argc, argv), st;
 
     if (json && (lines || nul || escape))
-        usage_error(&cli, "--json goes with none of --lines, --null, --escape");
+        usage_error(&cli,
+                    "--jsonl goes with none of --lines, --null, --escape");
     d.text.newline = lines;
     d.text.nul = nul;
     d.text.escape = escape;
