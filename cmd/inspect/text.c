@@ -230,6 +230,8 @@ static void show_ids(const struct gguf *g)
     line("model id");
     gguf_model_id(hex, g);
     puts(hex);
+    if (!gguf_key(g, "tokenizer.ggml.tokens"))
+        return;
     line("vocabulary id");
     gguf_vocab_id(hex, g);
     puts(hex);

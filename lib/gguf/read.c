@@ -120,7 +120,7 @@ static int take_bools(uint64_t n, struct cur *c)
     return 0;
 }
 
-/* Step over N elements of TYPE. */
+/* Step over N elements of TYPE, DEPTH arrays deep: 0 for a scalar. */
 static int take_elems(enum gguf_type type, uint64_t n, int depth, struct cur *c)
 {
     static const size_t smallest[] = {[GGUF_STR] = 8, [GGUF_ARR] = 12};
@@ -146,7 +146,9 @@ static int take_elems(enum gguf_type type, uint64_t n, int depth, struct cur *c)
 
         if (type == GGUF_STR) {
             if (take_str(&s, c))
-                return err_prefix(c->e, "element %llu", (unsigned long long)i);
+                return depth ? err_prefix(c->e, "element %llu",
+                                          (unsigned long long)i)
+                             : -1;
         } else if (take_type(&elem, c) || take_u64(&count, c) ||
                    take_elems(elem, count, depth + 1, c)) {
             return -1;
@@ -166,7 +168,8 @@ static int take_key(struct gguf_val *v, struct cur *c)
     if (v->type == GGUF_ARR && (take_type(&v->elem, c) || take_u64(&v->n, c)))
         return -1;
     v->p = c->p;
-    if (take_elems(v->type == GGUF_ARR ? v->elem : v->type, v->n, 1, c))
+    if (take_elems(v->type == GGUF_ARR ? v->elem : v->type, v->n,
+                   v->type == GGUF_ARR, c))
         return -1;
     v->bytes = (size_t)(c->p - v->p);
     return 0;
