@@ -9,8 +9,11 @@
  * (?i:'s) also takes U+017F for the s.  A match of no characters cuts nothing
  * here.  What a pattern leaves unmatched is a piece of its own.
  *
- * Sources: tokenizer.json of the models where it could be had; where not (mark
- * "as llama.cpp" below), the behaviour of llama.cpp d32676d.
+ * Sources: the tokenizer.json of the models; those of a.x-4.0, codeshell,
+ * exaone, exaone4, falcon3, falcon-h1, gigachat, granite-docling, jais,
+ * jina-*, kanana2, mellum*, minerva-7b, minimax-m2, refact, solar-open,
+ * superbpe, talkie and trillion were not to be had: there it is what llama.cpp
+ * d32676d does.
  */
 #ifndef LLM_TOK_PRETOK_TABLE_H
 #define LLM_TOK_PRETOK_TABLE_H
