@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * pretok_table.h - every pre-tokenizer name of the GGUF world, and its rule.
  *
- * The data, below PRETOK_DATA, is for pretok.c alone.  A rule is the pre-tokenizer of the model's
- * tokenizer.json: steps in order, each cutting further what the one before
- * left.  Patterns have Oniguruma's meaning, which is that of
+ * The data, below PRETOK_DATA, is for pretok.c alone.  A rule is the
+ * pre-tokenizer of the model's tokenizer.json: steps in order, each cutting
+ * further what the one before left.  Patterns have Oniguruma's meaning, which is that of
  * Hugging Face's Split: \s is White_Space (U+0085 and U+00A0 are in it;
  * U+180E, U+200B, U+FEFF and U+001C to U+001F are not), \d is \p{Nd},
  * (?i:'s) also takes U+017F for the s.  A match of no characters cuts nothing
  * here.  What a pattern leaves unmatched is a piece of its own.
  *
- * Sources: the tokenizer.json of the models; those of a.x-4.0, codeshell,
- * exaone, exaone4, falcon3, falcon-h1, gigachat, granite-docling, jais,
- * jina-*, kanana2, mellum*, minerva-7b, minimax-m2, refact, solar-open,
- * superbpe, talkie and trillion were not to be had: there it is what llama.cpp
- * d32676d does.
+ * Sources.  Checked against Hugging Face's own ids: deepseek-coder, deepseek-v3,
+ * falcon, gemma4, gpt-2, gpt-4o, llama-bpe, llama4, mpt, qwen2, qwen35, smollm,
+ * starcoder, and deepseek-llm in part.  Patterns quoted from the tokenizer.json
+ * in public sources, splits tried in Hugging Face's tokenizers: afmoe, bloom,
+ * superbpe (its pattern by way of llama.cpp), tiny_aya.  Quoted, not tried:
+ * bailingmoe, chameleon, command-r, exaone-moe, jais-2, kimi-k2, laguna,
+ * midm-2.0, minicpm5, seed-coder, tekken.  All other names: the rule that
+ * llama.cpp d32676d gives them.
  */
 #ifndef LLM_TOK_PRETOK_TABLE_H
 #define LLM_TOK_PRETOK_TABLE_H
@@ -21,7 +24,7 @@
 enum pretok_kind {
     /* Every match of .re is a piece, and so is each stretch between two
      * (Split, behaviour Isolated).  Digits(individual) is \p{N}; Punctuation
-     * is [\p{P}!-/:-@\[-`{-~] (see unicode.h: UNI_PUNCT). */
+     * is [\p{P}!-/:-@\[-`{-~] (see unicode.h: unicode_hf_punct()). */
     PRETOK_SPLIT = 1,
     /* Matches of .re are the pieces, what lies between is dropped. */
     PRETOK_KEEP,
