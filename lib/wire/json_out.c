@@ -74,12 +74,26 @@ static void base64(struct buf *b, const unsigned char *p, size_t n)
     *to = '"';
 }
 
-/* V with the fewest digits that give it back when read as a float of WIDTH
- * bytes: those that typed arrays hold, or 8. */
+/* V in digits.  An array of ids has millions: printf would be most of it. */
+static void integer(struct buf *b, uint64_t v, bool minus)
+{
+    char s[24], *p = s + sizeof s;
+
+    do {
+        *--p = (char)('0' + v % 10);
+    } while (v /= 10);
+    if (minus)
+        *--p = '-';
+    buf_put(b, p, (size_t)(s + sizeof s - p));
+}
+
+/* V with few digits that give it back when read as a float of WIDTH bytes:
+ * those that typed arrays hold, or 8.  The first try is enough for what was
+ * short to begin with, the last for anything. */
 static void number(struct buf *b, double v, int width)
 {
-    int digits = width == 8 ? 15 : width == 4 ? 6 : 4;
-    char s[40];
+    static const int tries[2][3] = {{6, 8, 9}, {15, 16, 17}};
+    char s[40], *comma;
 
     if (!isfinite(v)) {
         buf_puts(b, isnan(v) ? "\"NaN\""
@@ -87,17 +101,26 @@ static void number(struct buf *b, double v, int width)
                              : "\"-Infinity\"");
         return;
     }
-    for (;; digits++) {
-        snprintf(s, sizeof s, "%.*g", digits, v);
-        if (width == 8 ? digits == 17 || strtod(s, NULL) == v
-                       : digits == 9 || strtof(s, NULL) == (float)v)
+    for (int i = 0; i < 3; i++) {
+        snprintf(s, sizeof s, "%.*g", tries[width == 8][i], v);
+        if (width == 8 ? strtod(s, NULL) == v : strtof(s, NULL) == (float)v)
             break;
     }
     /* A locale may have its own point; and 1 is not 1.0. */
-    s[strcspn(s, ",")] == ',' ? s[strcspn(s, ",")] = '.' : 0;
+    comma = strchr(s, ',');
+    if (comma)
+        *comma = '.';
     buf_puts(b, s);
     if (!strpbrk(s, ".e"))
         buf_puts(b, ".0");
+}
+
+/* The bits V, which may mean a negative number when SIGN says so. */
+static void signed_integer(struct buf *b, uint64_t v, bool sign)
+{
+    bool minus = sign && v >> 63;
+
+    integer(b, minus ? -v : v, minus);
 }
 
 static void typed(struct buf *b, const struct numtype *t,
@@ -109,10 +132,8 @@ static void typed(struct buf *b, const struct numtype *t,
             buf_putc(b, ',');
         if (t->kind == 'f')
             number(b, num_float(t, p), (int)t->size);
-        else if (t->kind == 'i')
-            buf_printf(b, "%lld", (long long)num_bits(t, p));
         else
-            buf_printf(b, "%llu", (unsigned long long)num_bits(t, p));
+            signed_integer(b, num_bits(t, p), t->kind == 'i');
     }
     buf_putc(b, ']');
 }
@@ -150,13 +171,13 @@ static void scalar(struct buf *b, const struct item *it)
 {
     switch (it->type) {
     case ITEM_UINT:
-        buf_printf(b, "%llu", (unsigned long long)it->arg);
+        integer(b, it->arg, false);
         break;
     case ITEM_NEG:
         if (it->arg == UINT64_MAX)
             buf_puts(b, "-18446744073709551616");
         else
-            buf_printf(b, "-%llu", (unsigned long long)it->arg + 1);
+            integer(b, it->arg + 1, true);
         break;
     case ITEM_FLOAT:
         number(b, it->f, 8); /* JSON is read as doubles */
