@@ -2,7 +2,7 @@
 .SUFFIXES:
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all deps demo check bench fuzz lint fmt fmt-check install uninstall clean help FORCE
+.PHONY: all deps demo check check-model bench fuzz lint fmt fmt-check install uninstall clean help FORCE
 all:
 -include config.mk                      # local overrides; never committed
 
@@ -17,29 +17,34 @@ FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 CFLAGS  ?= -O2 -g
 SAN     ?=
 PKGCONF ?= pkg-config
+STRIP   ?= strip
+INSTALL ?= install
+PKGCONF ?= pkg-config
 Q       := $(if $(V),,@)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wwrite-strings -Wformat=2 $(if $(DEV),-Werror)
-PKGS     = libcbor libxxhash libzstd libpcre2-8 jansson
+PKGS     = libcbor libxxhash libzstd jansson
 PULLPKGS = libcurl libcrypto
 FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -DLLM_VERSION='"$(VERSION)"' -ffp-contract=off -I. -Ilib -I$B/gen $(WARN) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)$(if $(FUZZER), -fsanitize=fuzzer-no-link)
 
-LIB  := $(wildcard lib/*/*.c lib/*/*/*.c)
-CLI  := $(wildcard cmd/common/*.c)
-CMDS := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
-obj   = $(patsubst %.c,$B/%.o,$1)
-UNIT := $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*.c))
-FUZZ := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/*.c))
+# The file name picks the instruction set; everything else is baseline, and
+# what another processor has is not compiled at all.
+MACH  := $(shell $(CC) -dumpmachine)
+OTHER := $(if $(filter x86_64%,$(MACH)),,%/avx2.c %/avx512.c) $(if $(filter aarch64%,$(MACH)),,%/neon.c)
+LIB   := $(filter-out $(OTHER),$(wildcard kernels/*.c kernels/*/*/*.c lib/*/*.c lib/*/*/*.c))
+CLI   := $(wildcard cmd/common/*.c)
+CMDS  := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
+MAN   := $(wildcard man/*.[157])
+obj    = $(patsubst %.c,$B/%.o,$1)
+UNIT  := $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*.c))
+FUZZ  := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/*.c))
 TOOLS := $(patsubst tests/tools/%.c,$B/tools/%,$(wildcard tests/tools/*.c))
-DEBS := gcc clang libclang-rt-14-dev make pkg-config libcbor-dev libxxhash-dev libzstd-dev libpcre2-dev libjansson-dev \
-	libcurl4-openssl-dev libssl-dev ca-certificates python3 python3-pip python3-venv python3-cbor2 bats mandoc shellcheck zstd jq clang-format
-SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
-
-# The file name picks the instruction set; everything else is baseline.
 $B/%/avx2.o:   ISA = -mavx2 -mfma -mf16c
 $B/%/avx512.o: ISA = -mavx512f -mavx512bw -mavx512vl -mavx512vnni -mfma -mf16c
-PKG_CFLAGS := $(shell $(PKGCONF) --cflags $(PKGS) $(PULLPKGS) 2>/dev/null)
-PKG_LIBS   := $(shell $(PKGCONF) --libs $(PKGS) 2>/dev/null)
-$B/bin/gguf-pull: PROGLIBS := $(shell $(PKGCONF) --libs $(PULLPKGS) 2>/dev/null)
+# Asked for at first use, which in `make deps check` is after deps.
+pkgs       = $(shell $(PKGCONF) $1 || echo 'missing-packages:run-make-deps')
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkgs,--cflags $(PKGS) $(PULLPKGS)))$(PKG_CFLAGS)
+PKG_LIBS   = $(eval PKG_LIBS := $$(call pkgs,--libs $(PKGS)))$(PKG_LIBS)
+$B/bin/gguf-pull: PROGLIBS = $(call pkgs,--libs $(PULLPKGS))
 
 ## all: build every command
 all: $(CMDS:%=$B/bin/%)
@@ -47,9 +52,10 @@ $B/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  CC    $<")
 	$Q$(CC) $(FLAGS) $(PKG_CFLAGS) $(ISA) -MMD -MP -c -o $@ $<
-$B/libllm.a: $(call obj,$(LIB))
+# q, not r: two folders may each have a ref.o.
+$B/libllm.a: $(call obj,$(LIB)) $B/sources
 	@rm -f $@
-	$Q$(AR) rcs $@ $^
+	$Q$(AR) qcs $@ $(filter %.o,$^)
 # Only what a program uses is linked: --as-needed keeps its start short.
 LINK = $(Q)$(CC) $(FLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o,$^) $(filter %.a,$^)
 $B/bin/%: $B/cmd/%.o $(call obj,$(CLI)) $B/libllm.a
@@ -68,20 +74,46 @@ $(TOOLS): $B/tools/%: $B/tests/tools/%.o $B/libllm.a
 $(FUZZ): $B/fuzz/%: $B/tests/fuzz/%.o $(if $(FUZZER),,$B/tests/fuzz/replay/main.o) $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(if $(FUZZER),-fsanitize=fuzzer) $(PKG_LIBS) -lm -lpthread
-# Rebuild when the flags change, not only when the sources do.
-$B/flags: FORCE
-	@mkdir -p $B
-	@echo '$(CC) $(FLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS) $(LDFLAGS)' >$@
+# Rebuild when the flags change, not only when the sources do, and archive
+# again when a source has gone.
+stamp = @mkdir -p $B; echo '$1' | cmp -s - $@ || echo '$1' >$@
+$B/flags: FORCE | $(filter deps,$(MAKECMDGOALS:demo=deps))
+	$(call stamp,$(CC) $(FLAGS) $(PKG_CFLAGS) $(LDFLAGS))
+$B/sources: FORCE
+	$(call stamp,$(LIB))
 -include $(patsubst %.o,%.d,$(call obj,$(LIB) $(CLI) $(wildcard cmd/*/*.c tests/*/*.c)) $(CMDS:%=$B/cmd/%.o))
 
-## deps: install the Debian packages that building and testing need
+## deps: install the Debian packages that building and testing need, if they are missing
 deps:
-	$(SUDO) apt-get update -qq
-	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(DEBS)
+	@sh .ci/deps.sh
+
+## demo: deps, build, fetch a small model, and show text to tokens and back
+demo: deps all
+	@B=$B sh examples/demo.sh
 
 ## check: every test that needs no model
 check: all $(UNIT) $(FUZZ) $(TOOLS)
-	B=$B sh tests/run.sh
+	@B=$B sh tests/run.sh
+
+## check-model: tests on two real models, which gguf-pull fetches
+check-model: all
+	@B=$B sh tests/check-model.sh
+
+## fuzz: each fuzz target under clang's sanitizers for FUZZ_SECONDS (60)
+FUZZ_SECONDS ?= 60
+fuzz:
+	$(MAKE) CC=clang SAN=address,undefined FUZZER=1 B=$B/fuzzer fuzz-run
+.PHONY: fuzz-run $(FUZZ:%=%-run)
+fuzz-run: $(FUZZ:%=%-run)
+# What is found goes to $B/fuzzer; the committed corpus is only read.
+$(FUZZ:%=%-run): $B/fuzz/%-run: $B/fuzz/%
+	@mkdir -p $B/found/$*
+	$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+	  -artifact_prefix=$B/found/$*- $B/found/$* $(wildcard tests/fuzz/corpus/$*)
+
+## bench: speed of whole programs, as JSON lines in bench/results.jsonl
+bench: all $(TOOLS)
+	@B=$B CC=$(CC) sh bench/run
 
 ## lint: layers, symbols, headers, docs, layout, shell scripts
 lint: all
@@ -89,7 +121,23 @@ lint: all
 
 ## fmt: put clang-format's layout on every C file; fmt-check only looks
 fmt fmt-check:
-	clang-format $(if $(filter fmt,$@),-i,--dry-run -Werror) $(shell find cmd lib kernels tests -name '*.[ch]')
+	clang-format $(if $(filter fmt,$@),-i,--dry-run -Werror) $(shell find $(wildcard cmd lib kernels tests) -name '*.[ch]')
+
+## install: programs, man pages and completions under $(DESTDIR)$(PREFIX)
+D = $(DESTDIR)
+install: all
+	$(INSTALL) -d $D$(BINDIR) $D$(MANDIR)/man1 $D$(MANDIR)/man5 $D$(MANDIR)/man7 $D$(BASHDIR) $D$(ZSHDIR) $D$(FISHDIR)
+	$(INSTALL) -m 755 $(CMDS:%=$B/bin/%) $D$(BINDIR)
+	$(STRIP) $(CMDS:%=$D$(BINDIR)/%)
+	@set -e; for p in $(MAN); do $(INSTALL) -m 644 $$p $D$(MANDIR)/man$${p##*.}; done
+	$(INSTALL) -m 644 completions/_llmutils $D$(ZSHDIR)
+	$(INSTALL) -m 644 completions/llmutils.bash $D$(BASHDIR)/llmutils
+	$(INSTALL) -m 644 completions/llmutils.fish $D$(FISHDIR)
+	@set -e; for c in $(CMDS); do ln -sf llmutils $D$(BASHDIR)/$$c; ln -sf llmutils.fish $D$(FISHDIR)/$$c.fish; done
+## uninstall: exactly what install put there
+uninstall:
+	rm -f $(CMDS:%=$D$(BINDIR)/%) $(foreach p,$(MAN),$D$(MANDIR)/man$(patsubst .%,%,$(suffix $p))/$(notdir $p)) \
+	  $D$(ZSHDIR)/_llmutils $(foreach c,llmutils $(CMDS),$D$(BASHDIR)/$c $D$(FISHDIR)/$c.fish)
 
 ## clean: remove the build folder
 clean:
@@ -97,3 +145,4 @@ clean:
 ## help: this list
 help:
 	@sed -n 's/^## //p' Makefile
+	@echo 'Variables: B=build CC CFLAGS CPPFLAGS LDFLAGS SAN=address,undefined DEV=1 V=1 PREFIX DESTDIR STRIP FUZZ_SECONDS JOBS'
