@@ -180,7 +180,7 @@ static int next_json(struct wire_in *in, struct wire_rec *rec, struct err *e)
     in->pos += len;
     in->cbor.n = 0;
     if (json_object_get(obj, "llm"))
-        put_tag(&in->cbor, TAG_SELF);
+        wire_put_tag(&in->cbor, TAG_SELF);
     len = in->cbor.n;
     r = json_to_cbor(&in->cbor, obj, e);
     json_decref(obj);

@@ -49,7 +49,7 @@ static int put_base64(struct buf *b, const struct member *m, struct err *e)
         pad++;
     if (n % 4)
         return err_set(e, ERR_FORMAT, "%.60s is not base64", m->key);
-    put_bytes_head(b, n / 4 * 3 - pad);
+    wire_put_bytes_head(b, n / 4 * 3 - pad);
     for (size_t i = 0; i < n; i += 4) {
         uint32_t v = 0;
         size_t out = i + 4 == n ? 3 - pad : 3;
@@ -72,8 +72,8 @@ static int put_ids(struct buf *b, const json_t *a, struct err *e)
     size_t n = json_array_size(a);
     unsigned char *to;
 
-    put_tag(b, TAG_U32);
-    put_bytes_head(b, 4 * n);
+    wire_put_tag(b, TAG_U32);
+    wire_put_bytes_head(b, 4 * n);
     to = buf_add(b, 4 * n);
     for (size_t i = 0; to && i < n; i++) {
         const json_t *v = json_array_get(a, i);
@@ -108,8 +108,8 @@ static int put_floats(struct buf *b, const struct member *m, struct err *e)
     size_t n = json_array_size(m->v);
     unsigned char *to;
 
-    put_tag(b, TAG_F32);
-    put_bytes_head(b, 4 * n);
+    wire_put_tag(b, TAG_F32);
+    wire_put_bytes_head(b, 4 * n);
     to = buf_add(b, 4 * n);
     for (size_t i = 0; to && i < n; i++) {
         uint32_t u;
@@ -138,9 +138,9 @@ static int put_members(struct buf *b, json_t *obj, int depth, struct err *e)
     json_object_foreach(obj, key, v) m[i++] =
         (struct member){key, strlen(key), v, false};
     qsort(m, n, sizeof *m, by_key);
-    put_map(b, n);
+    wire_put_map(b, n);
     for (i = 0; i < n && !r; i++) {
-        put_text(b, m[i].key, m[i].n);
+        wire_put_text(b, m[i].key, m[i].n);
         r = put_value(b, m[i].v, depth, e);
     }
     free(m);
@@ -160,24 +160,24 @@ static int put_value(struct buf *b, json_t *v, int depth, struct err *e)
     case JSON_OBJECT:
         return put_members(b, v, depth - 1, e);
     case JSON_ARRAY:
-        put_array(b, n);
+        wire_put_array(b, n);
         for (size_t i = 0; i < n && !r; i++)
             r = put_value(b, json_array_get(v, i), depth - 1, e);
         return r;
     case JSON_STRING:
-        put_text(b, json_string_value(v), json_string_length(v));
+        wire_put_text(b, json_string_value(v), json_string_length(v));
         return 0;
     case JSON_INTEGER:
-        put_int(b, json_integer_value(v));
+        wire_put_int(b, json_integer_value(v));
         return 0;
     case JSON_REAL:
-        put_double(b, json_real_value(v));
+        wire_put_double(b, json_real_value(v));
         return 0;
     case JSON_NULL:
-        put_null(b);
+        wire_put_null(b);
         return 0;
     default:
-        put_bool(b, json_is_true(v));
+        wire_put_bool(b, json_is_true(v));
         return 0;
     }
 }
@@ -196,7 +196,7 @@ static int put_field(struct buf *b, const struct member *m, const char *kind,
         (!strcmp(kind, "logits") && array && !strcmp(m->key, "v")))
         return put_floats(b, m, e);
     if (tokens && json_is_string(m->v) && !strcmp(m->key, "text")) {
-        put_bytes_head(b, json_string_length(m->v));
+        wire_put_bytes_head(b, json_string_length(m->v));
         buf_put(b, json_string_value(m->v), json_string_length(m->v));
         return 0;
     }
@@ -225,9 +225,9 @@ int json_to_cbor(struct buf *b, const struct json_t *object, struct err *e)
         m[i++] = (struct member){key, coded ? len - 2 : len, v, coded};
     }
     qsort(m, n, sizeof *m, by_key);
-    put_map(b, n);
+    wire_put_map(b, n);
     for (i = 0; i < n && !r; i++) {
-        put_text(b, m[i].key, m[i].n);
+        wire_put_text(b, m[i].key, m[i].n);
         r = put_field(b, &m[i], kind, e);
     }
     return r;

@@ -180,8 +180,8 @@ static int emit(struct wire_out *w, struct err *e)
 static void put_array32(struct wire_out *w, unsigned tag, const void *p,
                         size_t n, struct buf *swap)
 {
-    put_tag(&w->head, tag);
-    put_bytes_head(&w->head, 4 * n);
+    wire_put_tag(&w->head, tag);
+    wire_put_bytes_head(&w->head, 4 * n);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     unsigned char *to;
 
@@ -199,24 +199,24 @@ static void put_str(struct buf *b, const char *key, const char *s)
 {
     if (!s)
         return;
-    put_key(b, key);
-    put_text(b, s, strlen(s));
+    wire_put_key(b, key);
+    wire_put_text(b, s, strlen(s));
 }
 
 static void put_count(struct buf *b, const char *key, uint64_t v)
 {
     if (!v)
         return;
-    put_key(b, key);
-    put_uint(b, v);
+    wire_put_key(b, key);
+    wire_put_uint(b, v);
 }
 
 /* "s" and "t", which sort before all other keys but one-letter ones. */
 static void put_seq(struct buf *b, const uint64_t *seq, const char *kind)
 {
     if (seq) {
-        put_key(b, "s");
-        put_uint(b, *seq);
+        wire_put_key(b, "s");
+        wire_put_uint(b, *seq);
     }
     put_str(b, "t", kind);
 }
@@ -226,13 +226,13 @@ int wire_put_header(struct wire_out *w, const struct wire_header *h,
 {
     struct buf *b = begin(w);
 
-    put_tag(b, TAG_SELF);
-    put_map(b, 2 + !!h->by);
+    wire_put_tag(b, TAG_SELF);
+    wire_put_map(b, 2 + !!h->by);
     put_str(b, "by", h->by);
-    put_key(b, "llm");
-    put_uint(b, WIRE_VERSION);
-    put_key(b, "model");
-    put_map(b, !!h->id + !!h->name + !!h->path + (size_t) !!h->vocab);
+    wire_put_key(b, "llm");
+    wire_put_uint(b, WIRE_VERSION);
+    wire_put_key(b, "model");
+    wire_put_map(b, !!h->id + !!h->name + !!h->path + (size_t) !!h->vocab);
     put_str(b, "id", h->id);
     put_str(b, "name", h->name);
     put_str(b, "path", h->path);
@@ -245,17 +245,17 @@ int wire_put_tokens(struct wire_out *w, const struct wire_tokens *r,
 {
     struct buf *b = begin(w);
 
-    put_map(b, 3 + !!r->text + (size_t) !!r->lp);
+    wire_put_map(b, 3 + !!r->text + (size_t) !!r->lp);
     put_seq(b, &r->seq, "tokens");
     if (r->lp) {
-        put_key(b, "lp");
+        wire_put_key(b, "lp");
         put_array32(w, TAG_F32, r->lp, r->n, &w->swap[0]);
     }
-    put_key(b, "ids");
+    wire_put_key(b, "ids");
     put_array32(w, TAG_U32, r->ids, r->n, &w->swap[1]);
     if (r->text) {
-        put_key(b, "text");
-        put_bytes_head(b, r->ntext);
+        wire_put_key(b, "text");
+        wire_put_bytes_head(b, r->ntext);
         attach(w, r->text, r->ntext);
     }
     return emit(w, e);
@@ -266,12 +266,12 @@ int wire_put_logits(struct wire_out *w, const struct wire_logits *r,
 {
     struct buf *b = begin(w);
 
-    put_map(b, 4);
+    wire_put_map(b, 4);
     put_seq(b, &r->seq, "logits");
-    put_key(b, "v");
+    wire_put_key(b, "v");
     put_array32(w, TAG_F32, r->v, r->n, &w->swap[0]);
-    put_key(b, "pos");
-    put_uint(b, r->pos);
+    wire_put_key(b, "pos");
+    wire_put_uint(b, r->pos);
     return emit(w, e);
 }
 
@@ -280,36 +280,36 @@ int wire_put_end(struct wire_out *w, const struct wire_end *r, struct err *e)
     struct buf *b = begin(w);
     bool time = r->first > 0 || r->total > 0;
 
-    put_map(b, 4 + !!r->stop + (size_t)time);
+    wire_put_map(b, 4 + !!r->stop + (size_t)time);
     put_seq(b, &r->seq, "end");
     put_str(b, "why", r->why);
     if (r->stop) {
-        put_key(b, "stop");
+        wire_put_key(b, "stop");
         if (utf8_all(r->stop, r->nstop)) {
-            put_text(b, r->stop, r->nstop);
+            wire_put_text(b, r->stop, r->nstop);
         } else {
-            put_bytes_head(b, r->nstop);
+            wire_put_bytes_head(b, r->nstop);
             buf_put(b, r->stop, r->nstop);
         }
     }
     if (time) {
-        put_key(b, "time");
-        put_map(b, (r->first > 0) + (size_t)(r->total > 0));
+        wire_put_key(b, "time");
+        wire_put_map(b, (r->first > 0) + (size_t)(r->total > 0));
         if (r->first > 0) {
-            put_key(b, "first");
-            put_double(b, r->first);
+            wire_put_key(b, "first");
+            wire_put_double(b, r->first);
         }
         if (r->total > 0) {
-            put_key(b, "total");
-            put_double(b, r->total);
+            wire_put_key(b, "total");
+            wire_put_double(b, r->total);
         }
     }
-    put_key(b, "usage");
-    put_map(b, 1 + !!r->nprompt + (size_t) !!r->nreused);
+    wire_put_key(b, "usage");
+    wire_put_map(b, 1 + !!r->nprompt + (size_t) !!r->nreused);
     put_count(b, "prompt", r->nprompt);
     put_count(b, "reused", r->nreused);
-    put_key(b, "tokens");
-    put_uint(b, r->ntokens);
+    wire_put_key(b, "tokens");
+    wire_put_uint(b, r->ntokens);
     return emit(w, e);
 }
 
@@ -318,7 +318,7 @@ int wire_put_error(struct wire_out *w, const struct wire_error *r,
 {
     struct buf *b = begin(w);
 
-    put_map(b, 3 + (size_t)!r->whole);
+    wire_put_map(b, 3 + (size_t)!r->whole);
     put_seq(b, r->whole ? NULL : &r->seq, "error");
     put_str(b, "msg", r->msg ? r->msg : "");
     put_str(b, "code", r->code ? r->code : "");

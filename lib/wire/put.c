@@ -18,39 +18,39 @@ static void put_head(struct buf *b, head_fn *fn, size_t n)
     buf_put(b, h, fn(n, h, sizeof h));
 }
 
-void put_uint(struct buf *b, uint64_t v)
+void wire_put_uint(struct buf *b, uint64_t v)
 {
     unsigned char h[HEAD_MAX];
 
     buf_put(b, h, cbor_encode_uint(v, h, sizeof h));
 }
 
-void put_int(struct buf *b, int64_t v)
+void wire_put_int(struct buf *b, int64_t v)
 {
     unsigned char h[HEAD_MAX];
 
     if (v >= 0)
-        put_uint(b, (uint64_t)v);
+        wire_put_uint(b, (uint64_t)v);
     else
         buf_put(b, h, cbor_encode_negint(~(uint64_t)v, h, sizeof h));
 }
 
-void put_map(struct buf *b, size_t n)
+void wire_put_map(struct buf *b, size_t n)
 {
     put_head(b, cbor_encode_map_start, n);
 }
 
-void put_array(struct buf *b, size_t n)
+void wire_put_array(struct buf *b, size_t n)
 {
     put_head(b, cbor_encode_array_start, n);
 }
 
-void put_bytes_head(struct buf *b, size_t n)
+void wire_put_bytes_head(struct buf *b, size_t n)
 {
     put_head(b, cbor_encode_bytestring_start, n);
 }
 
-void put_tag(struct buf *b, uint64_t tag)
+void wire_put_tag(struct buf *b, uint64_t tag)
 {
     unsigned char h[HEAD_MAX];
 
@@ -78,7 +78,7 @@ bool utf8_all(const void *s, size_t n)
 
 /* A text string must be UTF-8, but file names and messages about foreign bytes
  * may hold anything: what is malformed becomes U+FFFD. */
-void put_text(struct buf *b, const char *s, size_t n)
+void wire_put_text(struct buf *b, const char *s, size_t n)
 {
     const unsigned char *p = (const unsigned char *)s;
     size_t total = 0, len;
@@ -103,17 +103,17 @@ void put_text(struct buf *b, const char *s, size_t n)
     }
 }
 
-void put_key(struct buf *b, const char *key)
+void wire_put_key(struct buf *b, const char *key)
 {
-    put_text(b, key, strlen(key));
+    wire_put_text(b, key, strlen(key));
 }
 
-void put_bool(struct buf *b, bool v)
+void wire_put_bool(struct buf *b, bool v)
 {
     buf_putc(b, v ? 0xf5 : 0xf4);
 }
 
-void put_null(struct buf *b)
+void wire_put_null(struct buf *b)
 {
     buf_putc(b, 0xf6);
 }
@@ -139,7 +139,7 @@ static int exact_half(float f)
     return e < 16 || e == 128 ? (f16_f32(h) == fabsf(f) ? sign | h : -1) : -1;
 }
 
-void put_double(struct buf *b, double v)
+void wire_put_double(struct buf *b, double v)
 {
     unsigned char h[HEAD_MAX];
     float f = (float)v;

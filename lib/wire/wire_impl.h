@@ -78,17 +78,17 @@ const struct entry *scan_find(const struct scan *s, const unsigned char *p,
 
 enum { HEAD_MAX = 9 };
 bool utf8_all(const void *s, size_t n);
-void put_uint(struct buf *b, uint64_t v);
-void put_int(struct buf *b, int64_t v);
-void put_map(struct buf *b, size_t n);
-void put_array(struct buf *b, size_t n);
-void put_tag(struct buf *b, uint64_t tag);
-void put_bytes_head(struct buf *b, size_t n);
-void put_text(struct buf *b, const char *s, size_t n);
-void put_key(struct buf *b, const char *key);
-void put_bool(struct buf *b, bool v);
-void put_null(struct buf *b);
-void put_double(struct buf *b, double v);
+void wire_put_uint(struct buf *b, uint64_t v);
+void wire_put_int(struct buf *b, int64_t v);
+void wire_put_map(struct buf *b, size_t n);
+void wire_put_array(struct buf *b, size_t n);
+void wire_put_tag(struct buf *b, uint64_t tag);
+void wire_put_bytes_head(struct buf *b, size_t n);
+void wire_put_text(struct buf *b, const char *s, size_t n);
+void wire_put_key(struct buf *b, const char *key);
+void wire_put_bool(struct buf *b, bool v);
+void wire_put_null(struct buf *b);
+void wire_put_double(struct buf *b, double v);
 
 /* ---- json_in.c, json_out.c ---- */
 
