@@ -6,10 +6,10 @@
 #include "tok/tok.h"
 #include "wire/wire.h"
 
-static int lines, nul, escape, json, special;
+static int lines, nul, escape, json, raw, special;
 static const char *model;
 static const struct cli_opt opts[] = {
-    {.name = "", .kind = CLI_GROUP, .out = io_file_opts},
+    {0, "", CLI_GROUP, io_file_opts, NULL, NULL},
     {'L', "lines", CLI_FLAG, &lines, NULL, "a newline after each sequence"},
     {'0', "null", CLI_FLAG, &nul, NULL, "a NUL after each sequence"},
     {'e', "escape", CLI_FLAG, &escape, NULL,
@@ -17,6 +17,8 @@ static const struct cli_opt opts[] = {
     {'J', "jsonl", CLI_FLAG, &json, NULL, "a line of JSON for each sequence"},
     {'m', "model", CLI_STR, &model, "model",
      "make the text of records that have none"},
+    {'r', "raw", CLI_FLAG, &raw, NULL,
+     "bytes as they come, not in whole characters"},
     {0, "special", CLI_FLAG, &special, NULL,
      "with --model: show control tokens by their spelling"},
     {0},
@@ -135,6 +137,7 @@ int main(int argc, char **argv)
                     "--jsonl goes with none of --lines, --null, --escape");
     d.text.newline = lines;
     d.text.nul = nul;
+    d.text.raw = raw;
     d.text.escape = escape;
     d.text.json = json;
     if (model) {

@@ -95,6 +95,17 @@ EOF
     printf 'a😀b\303' | cmp - out
 }
 
+@test "-r: bytes as they come" {
+    mkfifo in
+    tok-decode -r <in >out 3>&- &
+    exec 9>in
+    part 'a\360\237' >&9
+    sleep 0.5
+    printf 'a\360\237' | cmp - out
+    exec 9>&-
+    wait $!
+}
+
 @test "pieces of different sequences do not meet" {
     { part '\303' 0; part '\251' 1; part '\251' 0; part '\303' 1; } |
         tok-decode -0 >out
@@ -146,6 +157,28 @@ EOF
     run -0 tok-decode <<<'{"t":"tokens","ids":[]}'
     [ -z "$output" ]
     run -1 tok-decode -m none.gguf mixed.json
+}
+
+@test "-m: text from a model's vocabulary" {
+    ids='{"t":"tokens","ids":[0,2,1]}'
+    PATH=$ROOT/${B:-build}/tools:$PATH
+    for i in 1 2; do
+        mkgguf m$i.gguf k:general.architecture:str:llama \
+            k:tokenizer.ggml.model:str:gpt2 k:tokenizer.ggml.pre:str:gpt-2 \
+            'k:tokenizer.ggml.tokens:[str]:a,b,Ġc,d'$i \
+            'k:tokenizer.ggml.token_type:[i32]:1,1,1,1' \
+            'k:tokenizer.ggml.merges:[str]:Ġ c'
+    done
+    run -0 tok-decode -m m1.gguf <<<"$ids"
+    [ "$output" = "a cb" ]
+    vocab=$(tok-encode m1.gguf -f json </dev/null |
+        sed -n 's/.*"vocab":"\([0-9a-f]*\)".*/\1/p')
+    run -0 tok-decode -m m1.gguf \
+        <<<"{\"llm\":1,\"model\":{\"vocab\":\"$vocab\"}}$ids"
+    [ "$output" = "a cb" ]
+    run -3 tok-decode -m m2.gguf \
+        <<<"{\"llm\":1,\"model\":{\"vocab\":\"$vocab\",\"name\":\"M\"}}$ids"
+    [ "$output" = "tok-decode: standard input: record 1: made with the vocabulary of another model: M" ]
 }
 
 @test "what is no stream: one line and exit 3" {

@@ -66,7 +66,7 @@ static void put_whole(const struct text *t, struct text_seq *q,
     }
     if (!n)
         return;
-    tail = utf8_tail(p, n);
+    tail = t->raw ? 0 : utf8_tail(p, n);
     put(t, p, n - tail);
     memcpy(q->held, p + n - tail, tail);
     q->nheld = tail;

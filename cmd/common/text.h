@@ -20,6 +20,7 @@ struct text_seq;
 struct text {
     bool newline; /* after each sequence */
     bool nul;     /* the same, a NUL */
+    bool raw;     /* bytes as they come, not in whole characters */
     bool escape;  /* newlines and backslashes as \n and \\ */
     bool json;    /* none of these: a line of JSON for each sequence */
     struct text_seq *first, *last; /* private */

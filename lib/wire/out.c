@@ -187,8 +187,12 @@ static void put_array32(struct wire_out *w, unsigned tag, const void *p,
 
     swap->n = 0;
     to = buf_add(swap, 4 * n);
-    for (size_t i = 0; to && i < n; i++)
-        wr_u32(to + 4 * i, ((const uint32_t *)p)[i]);
+    for (size_t i = 0; to && i < n; i++) {
+        uint32_t v;
+
+        memcpy(&v, (const char *)p + 4 * i, 4);
+        wr_u32(to + 4 * i, v);
+    }
     p = to;
 #endif
     (void)swap;

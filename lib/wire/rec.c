@@ -157,7 +157,7 @@ int rec_load(struct wire_in *in, struct wire_rec *rec, struct err *e)
     if (get_cstr(&rec->t, &v, &in->str, e) ||
         opt_uint(&rec->seq, &in->keys, rec->map, "s", e))
         return -1;
-    rec->has_seq = scan_find(&in->keys, rec->map, "s");
+    rec->has_seq = find_value(&v, &in->keys, rec->map, "s");
     rec->kind = WIRE_OTHER;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].t, rec->t))
