@@ -120,9 +120,9 @@ static int end(struct run *r, struct err *e)
     struct wire_end rec = {.seq = r->seq++, .why = "input"};
 
     if (count_only)
-        return printf("%zu\n", r->ntoken) < 0 ? err_set(e, ERR_IO, "%s",
-                                                         strerror(errno))
-                                              : 0;
+        return printf("%zu\n", r->ntoken) < 0
+                   ? err_set(e, ERR_IO, "%s", strerror(errno))
+                   : 0;
     if (!r->out)
         return 0;
     return wire_put_end(r->out, &rec, e);
@@ -222,16 +222,16 @@ static int encode_request(struct run *r, const unsigned char *p, size_t n,
     if (!o) {
         err_set(e, ERR_FORMAT, "column %d: %s", je.column, je.text);
     } else if (!json_is_string(prompt) && !json_is_array(prompt)) {
-        err_set(e, ERR_FORMAT, "no \"prompt\" that is a string or a list of "
-                               "tokens");
+        err_set(e, ERR_FORMAT,
+                "no \"prompt\" that is a string or a list of "
+                "tokens");
     } else if (json_is_array(prompt)) {
         if (!prompt_ids(r, prompt, e))
             rc = tok_decode(&text, r->t, r->ids.p, r->ids.n, TOK_AT_START, e);
     } else {
         r->ids.n = 0;
         buf_put(&text, json_string_value(prompt), json_string_length(prompt));
-        rc = buf_ok(&text, e) ||
-             tok_encode(r->enc, &r->ids, text.p, text.n, e);
+        rc = buf_ok(&text, e) || tok_encode(r->enc, &r->ids, text.p, text.n, e);
     }
     if (!rc) {
         json_object_del(o, "prompt");
@@ -239,8 +239,8 @@ static int encode_request(struct run *r, const unsigned char *p, size_t n,
             rc = wire_put_set(r->out, r->seq, o, e);
     }
     if (!rc)
-        rc = emit(r, text.p ? text.p : (const void *)"", text.n, e) ||
-             end(r, e);
+        rc =
+            emit(r, text.p ? text.p : (const void *)"", text.n, e) || end(r, e);
     json_decref(o);
     buf_free(&text);
     return rc ? -1 : 0;
@@ -286,8 +286,8 @@ static int encode_lines(void *arg, int fd, const char *name, struct err *e)
 static void put_header(struct run *r, const struct gguf *g)
 {
     char id[33], vocab[33], name[256] = "";
-    struct wire_header h = {.by = cli.prog, .path = gguf_path(g), .id = id,
-                            .vocab = vocab};
+    struct wire_header h = {
+        .by = cli.prog, .path = gguf_path(g), .id = id, .vocab = vocab};
     struct gguf_str s;
     struct err e = {0};
 

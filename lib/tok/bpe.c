@@ -36,6 +36,18 @@ static inline uint32_t bpe_pair(const struct tok *t, const unsigned char *p,
     return NO_RANK;
 }
 
+/* The same for the bytes at A and B, before anything is merged: no hashing. */
+static inline uint32_t bytes_pair(const struct tok *t, const unsigned char *p,
+                                  struct symbol a, struct symbol b,
+                                  uint32_t end, uint32_t *id)
+{
+    struct made m = t->of_bytes[p[a.start]][p[b.start]];
+
+    (void)end;
+    *id = m.id;
+    return m.rank1 - 1;
+}
+
 /* Without a list of merges: the rank of a pair is the id of its union. */
 static uint32_t union_pair(const struct tok *t, const unsigned char *p,
                            struct symbol a, struct symbol b, uint32_t end,
@@ -44,6 +56,15 @@ static uint32_t union_pair(const struct tok *t, const unsigned char *p,
     (void)b;
     *id = tok_find(t, p + a.start, end - a.start);
     return *id;
+}
+
+/* The byte that P[N] spells in the byte alphabet, or -1. */
+static int alphabet_byte(const char *p, size_t n)
+{
+    uint32_t cp;
+
+    return utf8_get((const unsigned char *)p, n, &cp) == n ? alphabet_get(cp)
+                                                           : -1;
 }
 
 /* Enter merge S, "A B", of rank RANK.  Parts that are no tokens make it a
@@ -57,8 +78,10 @@ static int enter_merge(struct tok *t, struct gguf_str s, uint32_t rank,
     struct merge m = {0, 0, rank + 1, NO_ID};
 
     if (!space)
-        return err_set(e, ERR_FORMAT, "tokenizer.ggml.merges: entry %u is not "
-                                      "two parts with a space between", rank);
+        return err_set(e, ERR_FORMAT,
+                       "tokenizer.ggml.merges: entry %u is not "
+                       "two parts with a space between",
+                       rank);
     na = (size_t)(space - s.p);
     nb = s.n - na - 1;
     if (na + nb > sizeof joint || na + nb > t->max_len)
@@ -84,6 +107,12 @@ static int enter_merge(struct tok *t, struct gguf_str s, uint32_t rank,
         if (t->merge[i].a == m.a && t->merge[i].b == m.b)
             return 0;
     t->merge[i] = m;
+    if (t->of_bytes && na <= 2 && nb <= 2) {
+        int a = alphabet_byte(s.p, na), b = alphabet_byte(space + 1, nb);
+
+        if (a >= 0 && b >= 0)
+            t->of_bytes[a][b] = (struct made){m.rank1, m.id};
+    }
     return 0;
 }
 
@@ -106,7 +135,9 @@ static int load_merges(struct tok *t, struct err *e)
     for (t->merge_bits = 4; (1u << t->merge_bits) / 3 * 2 < n; t->merge_bits++)
         ;
     t->merge = calloc((size_t)1 << t->merge_bits, sizeof *t->merge);
-    if (!t->merge)
+    if (!(t->pretok.flags & PRETOK_RAW))
+        t->of_bytes = calloc(256, sizeof *t->of_bytes);
+    if (!t->merge || (!t->of_bytes && !(t->pretok.flags & PRETOK_RAW)))
         return err_nomem(e);
     p = v->p;
     for (uint32_t i = 0; i < n; i++)
@@ -180,7 +211,7 @@ void put_unknown(struct tok_enc *enc, const unsigned char *p, size_t n)
 }
 
 void put_symbols(struct tok_enc *enc, const unsigned char *p, size_t n,
-                        const struct symbol *s, size_t k)
+                 const struct symbol *s, size_t k)
 {
     for (size_t i = 0; i < k; i++)
         if (s[i].id != NO_ID)
@@ -196,13 +227,11 @@ static uint32_t whole(const struct tok *t, const unsigned char *p, size_t n)
     unsigned char spelled[512];
     size_t k = 0;
 
-    if (t->pretok.flags & PRETOK_RAW)
-        return tok_find(t, p, n);
     if (n > sizeof spelled / 2)
         return NO_ID;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && !(t->pretok.flags & PRETOK_RAW); i++)
         k += alphabet_put(spelled + k, p[i]);
-    return tok_find(t, spelled, k);
+    return k ? tok_find_text(t, spelled, k) : tok_find_text(t, p, n);
 }
 
 static void merge_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
@@ -232,8 +261,10 @@ static void merge_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
     if (t->by_rank)
         k = merge_many(t, p, (uint32_t)n, s, k, &enc->work[1], &enc->work[2],
                        union_pair);
+    else if (k <= MERGE_FEW && t->of_bytes)
+        k = merge_few(t, p, (uint32_t)n, s, k, bytes_pair, bpe_pair);
     else if (k <= MERGE_FEW)
-        k = merge_few(t, p, (uint32_t)n, s, k, bpe_pair);
+        k = merge_few(t, p, (uint32_t)n, s, k, bpe_pair, bpe_pair);
     else
         k = merge_many(t, p, (uint32_t)n, s, k, &enc->work[1], &enc->work[2],
                        bpe_pair);
@@ -322,7 +353,8 @@ static const unsigned char *joined_pieces(struct tok_enc *enc,
 
 const unsigned char *bpe_encode(struct tok_enc *enc, const unsigned char *p,
                                 const unsigned char *stop,
-                                const unsigned char *end, bool final, bool first)
+                                const unsigned char *end, bool final,
+                                bool first)
 {
     const struct pretok *pt = &enc->t->pretok;
 

@@ -42,18 +42,18 @@ static inline uint64_t load_part(const unsigned char *p, size_t n)
     return v;
 }
 
-/* The key of N bytes at P, 1 to SMALL_BYTES.  END: bytes up to it may be read. */
+/* The key of N bytes at P, 1 to SMALL_BYTES.  END: bytes up to it may be read.
+ */
 static inline void short_key(uint64_t k[2], const unsigned char *p, size_t n,
                              const unsigned char *end)
 {
     if (end - p >= 16) {
+        /* Without a branch: the length of a word can't be predicted. */
+        unsigned low = n < 8 ? (unsigned)n : 8, high = (unsigned)n - low;
+
         memcpy(k, p, 16);
-        if (n < 8) {
-            k[0] &= (1ull << 8 * n) - 1;
-            k[1] = 0;
-        } else {
-            k[1] &= (1ull << 8 * (n - 8)) - 1;
-        }
+        k[0] &= ~0ull >> ((8 - low) * 8 & 63);
+        k[1] &= (1ull << high * 8) - 1;
     } else {
         k[0] = load_part(p, n < 8 ? n : 8);
         k[1] = n > 8 ? load_part(p + 8, n - 8) : 0;
@@ -92,8 +92,7 @@ static inline bool cache_get(struct tok_enc *enc, const unsigned char *p,
     }
     if (n <= LARGE_BYTES) {
         uint64_t h = XXH3_64bits(p, n);
-        const struct piece_long *l =
-            &enc->cache.large[h >> (64 - LARGE_BITS)];
+        const struct piece_long *l = &enc->cache.large[h >> (64 - LARGE_BITS)];
         const unsigned char *r = enc->cache.ring + l->at;
 
         if (l->tag == (uint32_t)h && l->nbyte == n && !memcmp(r, p, n)) {

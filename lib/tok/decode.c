@@ -29,8 +29,8 @@ static int hex(int c)
 /* The byte of a spelling like <0x0A>, or -1. */
 static int byte_of(struct gguf_str s)
 {
-    if (s.n != 6 || memcmp(s.p, "<0x", 3) || s.p[5] != '>' ||
-        hex(s.p[3]) < 0 || hex(s.p[4]) < 0)
+    if (s.n != 6 || memcmp(s.p, "<0x", 3) || s.p[5] != '>' || hex(s.p[3]) < 0 ||
+        hex(s.p[4]) < 0)
         return -1;
     return hex(s.p[3]) << 4 | hex(s.p[4]);
 }
@@ -129,8 +129,7 @@ int tok_decode(struct buf *out, const struct tok *t, const uint32_t *ids,
 bool tok_lossless(const struct tok *t)
 {
     if (t->kind != KIND_RWKV &&
-        (t->kind != KIND_BPE ||
-         t->pretok.flags & (PRETOK_RAW | PRETOK_ESCAPE)))
+        (t->kind != KIND_BPE || t->pretok.flags & (PRETOK_RAW | PRETOK_ESCAPE)))
         return false;
     for (int b = 0; b < 256; b++)
         if (t->byte_id[b] == NO_ID)

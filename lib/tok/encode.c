@@ -16,8 +16,8 @@ static const struct method {
     encode_fn *encode;
     cut_fn *cut; /* NULL: no border is sure */
 } methods[] = {
-    [KIND_BPE] = {bpe_encode, bpe_cut},    [KIND_SPM] = {spm_encode, joined_cut},
-    [KIND_WPM] = {wpm_encode, wpm_cut},    [KIND_UGM] = {ugm_encode, ugm_cut},
+    [KIND_BPE] = {bpe_encode, bpe_cut}, [KIND_SPM] = {spm_encode, joined_cut},
+    [KIND_WPM] = {wpm_encode, wpm_cut}, [KIND_UGM] = {ugm_encode, ugm_cut},
     [KIND_RWKV] = {rwkv_encode, NULL},
 };
 
@@ -280,8 +280,7 @@ static bool special_near(const struct tok *t, unsigned flags,
                          const unsigned char *end)
 {
     size_t back = t->special_max, len;
-    const unsigned char *q =
-        (size_t)(p - begin_) > back ? p - back : begin_;
+    const unsigned char *q = (size_t)(p - begin_) > back ? p - back : begin_;
     const unsigned char *to = (size_t)(end - p) > back ? p + back : end;
     uint32_t id;
 
@@ -299,8 +298,7 @@ static const unsigned char *find_cut(const struct tok_enc *enc,
                                      const unsigned char *p,
                                      const unsigned char *end)
 {
-    const unsigned char *to =
-        end - p > CUT_REACH ? p + CUT_REACH : end;
+    const unsigned char *to = end - p > CUT_REACH ? p + CUT_REACH : end;
 
     while ((p = methods[enc->t->kind].cut(enc->t, p, to)))
         if (!special_near(enc->t, enc->flags, begin_, p, end))

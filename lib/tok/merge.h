@@ -23,16 +23,17 @@ typedef uint32_t pair_fn(const struct tok *t, const unsigned char *p,
                          struct symbol a, struct symbol b, uint32_t end,
                          uint32_t *id);
 
-/* Merge S[N], which spell P[LEN], in place; how many symbols are left. */
+/* Merge S[N], which spell P[LEN], in place; how many symbols are left.  FIRST
+ * is PAIR for symbols of which none has been merged yet. */
 static inline __attribute__((always_inline)) size_t
 merge_few(const struct tok *t, const unsigned char *p, uint32_t len,
-          struct symbol *s, size_t n, pair_fn *pair)
+          struct symbol *s, size_t n, pair_fn *first, pair_fn *pair)
 {
     uint32_t rank[MERGE_FEW], id[MERGE_FEW];
 
     for (size_t i = 0; i + 1 < n; i++)
-        rank[i] = pair(t, p, s[i], s[i + 1], i + 2 < n ? s[i + 2].start : len,
-                       &id[i]);
+        rank[i] = first(t, p, s[i], s[i + 1], i + 2 < n ? s[i + 2].start : len,
+                        &id[i]);
     while (n > 1) {
         uint32_t least = rank[0];
         size_t at = 0;
@@ -56,9 +57,9 @@ merge_few(const struct tok *t, const unsigned char *p, uint32_t len,
             rank[at] = pair(t, p, s[at], s[at + 1],
                             at + 2 < n ? s[at + 2].start : len, &id[at]);
         if (at > 0)
-            rank[at - 1] = pair(t, p, s[at - 1], s[at],
-                                at + 1 < n ? s[at + 1].start : len,
-                                &id[at - 1]);
+            rank[at - 1] =
+                pair(t, p, s[at - 1], s[at], at + 1 < n ? s[at + 1].start : len,
+                     &id[at - 1]);
     }
     return n;
 }
@@ -113,18 +114,17 @@ merge_many(const struct tok *t, const unsigned char *p, uint32_t len,
         uint32_t b_ = l[i].next;                                               \
         l[i].rank = NO_RANK;                                                   \
         if (b_ != NO_ID)                                                       \
-            l[i].rank =                                                        \
-                pair(t, p, s[i], s[b_],                                        \
-                     l[b_].next == NO_ID ? len : s[l[b_].next].start,          \
-                     &l[i].id);                                                \
+            l[i].rank = pair(t, p, s[i], s[b_],                                \
+                             l[b_].next == NO_ID ? len : s[l[b_].next].start,  \
+                             &l[i].id);                                        \
         if (l[i].rank != NO_RANK) {                                            \
             h[nh] = (uint64_t)l[i].rank << 32 | (i);                           \
             heap_up(h, nh++);                                                  \
         }                                                                      \
     } while (0)
     for (uint32_t i = 0; i < n; i++)
-        l[i] = (struct merge_link){i ? i - 1 : NO_ID,
-                                   i + 1 < n ? i + 1 : NO_ID, NO_RANK, 0};
+        l[i] = (struct merge_link){i ? i - 1 : NO_ID, i + 1 < n ? i + 1 : NO_ID,
+                                   NO_RANK, 0};
     for (uint32_t i = 0; i < n; i++)
         REFRESH(i);
     while (nh) {

@@ -3,20 +3,20 @@
  *
  * The data, below PRETOK_DATA, is for pretok.c alone.  A rule is the
  * pre-tokenizer of the model's tokenizer.json: steps in order, each cutting
- * further what the one before left.  Patterns have Oniguruma's meaning, which is that of
- * Hugging Face's Split: \s is White_Space (U+0085 and U+00A0 are in it;
- * U+180E, U+200B, U+FEFF and U+001C to U+001F are not), \d is \p{Nd},
+ * further what the one before left.  Patterns have Oniguruma's meaning, which
+ * is that of Hugging Face's Split: \s is White_Space (U+0085 and U+00A0 are in
+ * it; U+180E, U+200B, U+FEFF and U+001C to U+001F are not), \d is \p{Nd},
  * (?i:'s) also takes U+017F for the s.  A match of no characters cuts nothing
  * here.  What a pattern leaves unmatched is a piece of its own.
  *
- * Sources.  Checked against Hugging Face's own ids: deepseek-coder, deepseek-v3,
- * falcon, gemma4, gpt-2, gpt-4o, llama-bpe, llama4, mpt, qwen2, qwen35, smollm,
- * starcoder, and deepseek-llm in part.  Patterns quoted from the tokenizer.json
- * in public sources, splits tried in Hugging Face's tokenizers: afmoe, bloom,
- * superbpe (its pattern by way of llama.cpp), tiny_aya.  Quoted, not tried:
- * bailingmoe, chameleon, command-r, exaone-moe, jais-2, kimi-k2, laguna,
- * midm-2.0, minicpm5, seed-coder, tekken.  All other names: the rule that
- * llama.cpp d32676d gives them.
+ * Sources.  Checked against Hugging Face's own ids: deepseek-coder,
+ * deepseek-v3, falcon, gemma4, gpt-2, gpt-4o, llama-bpe, llama4, mpt, qwen2,
+ * qwen35, smollm, starcoder, and deepseek-llm in part.  Patterns quoted from
+ * the tokenizer.json in public sources, splits tried in Hugging Face's
+ * tokenizers: afmoe, bloom, superbpe (its pattern by way of llama.cpp),
+ * tiny_aya.  Quoted, not tried: bailingmoe, chameleon, command-r, exaone-moe,
+ * jais-2, kimi-k2, laguna, midm-2.0, minicpm5, seed-coder, tekken.  All other
+ * names: the rule that llama.cpp d32676d gives them.
  */
 #ifndef LLM_TOK_PRETOK_TABLE_H
 #define LLM_TOK_PRETOK_TABLE_H
@@ -61,19 +61,19 @@ struct pretok_step {
 
 /* Flags, of names. */
 enum {
-    PRETOK_IGNORE_MERGES = 1,  /* a piece that is a token is that token */
-    PRETOK_ADD_BOS = 2,        /* BOS before the text unless the file says no */
-    PRETOK_ADD_SEP = 4,        /* SEP after the text unless the file says no */
-    PRETOK_CLEAN = 8,          /* llama.cpp tidies spaces on decoding; we don't */
-    PRETOK_NO_BOS = 16,        /* no BOS when the file names none */
-    PRETOK_FORCE_BOS = 32,     /* BOS even when the file says no */
-    PRETOK_RAW = 64,           /* tokens are spelled in UTF-8, not in the
-                                * byte-level alphabet; <0xXX> for other bytes */
-    PRETOK_ESCAPE = 128,       /* spaces become U+2581 first, and back */
-    PRETOK_MASK_LSTRIP = 256,  /* <mask> takes the white space before it */
-    PRETOK_RANKS = 512,        /* without merges: pairs by id of their union */
-    PRETOK_NFC = 1024,         /* tokenizer.json normalises to NFC; GGUF users
-                                * and the oracle's .out files do not */
+    PRETOK_IGNORE_MERGES = 1, /* a piece that is a token is that token */
+    PRETOK_ADD_BOS = 2,       /* BOS before the text unless the file says no */
+    PRETOK_ADD_SEP = 4,       /* SEP after the text unless the file says no */
+    PRETOK_CLEAN = 8,      /* llama.cpp tidies spaces on decoding; we don't */
+    PRETOK_NO_BOS = 16,    /* no BOS when the file names none */
+    PRETOK_FORCE_BOS = 32, /* BOS even when the file says no */
+    PRETOK_RAW = 64,       /* tokens are spelled in UTF-8, not in the
+                            * byte-level alphabet; <0xXX> for other bytes */
+    PRETOK_ESCAPE = 128,   /* spaces become U+2581 first, and back */
+    PRETOK_MASK_LSTRIP = 256, /* <mask> takes the white space before it */
+    PRETOK_RANKS = 512,       /* without merges: pairs by id of their union */
+    PRETOK_NFC = 1024,        /* tokenizer.json normalises to NFC; GGUF users
+                               * and the oracle's .out files do not */
 };
 
 #ifdef PRETOK_DATA
@@ -123,118 +123,140 @@ struct pretok_name {
 #define RE_SUFFIX "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define RE_SPACES "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 #define RE_GPT2                                                                \
-    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|"        \
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|"       \
     "\\s+(?!\\S)|\\s+"
-#define RE_WORD RE_SUFFIX "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
+#define RE_WORD  RE_SUFFIX "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
 #define RE_PUNCT " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*"
 #define RE_QWEN2 RE_WORD "|\\p{N}|" RE_PUNCT "|" RE_SPACES
 #define RE_UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define RE_LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 /* Words that begin anew at a capital; SUFFIX may follow each. */
 #define RE_CAMEL(suffix)                                                       \
-    "[^\\r\\n\\p{L}\\p{N}]?" RE_UPPER "*" RE_LOWER "+" suffix                   \
+    "[^\\r\\n\\p{L}\\p{N}]?" RE_UPPER "*" RE_LOWER "+" suffix                  \
     "|[^\\r\\n\\p{L}\\p{N}]?" RE_UPPER "+" RE_LOWER "*" suffix
 #define RE_CAMEL_REST " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" RE_SPACES
-#define RE_GPT4O RE_CAMEL(RE_SUFFIX "?") "|\\p{N}{1,3}|" RE_CAMEL_REST
-#define RE_BLOOM " ?[^(\\s|.,!?…。，、।۔،)]+"
+#define RE_GPT4O      RE_CAMEL(RE_SUFFIX "?") "|\\p{N}{1,3}|" RE_CAMEL_REST
+#define RE_BLOOM      " ?[^(\\s|.,!?…。，、।۔،)]+"
 #define RE_DEEPSEEK                                                            \
-    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|"                    \
-    "[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\\r\\n]*|"    \
-    RE_SPACES
+    "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|"                   \
+    "[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| "                            \
+    "?[\\p{P}\\p{S}]+[\\r\\n]*|" RE_SPACES
 /* The letters of deepseek-llm: cased ones, of the blocks it knows. */
 /* Escapes stand for characters that normalising editors would replace. */
-#define RE_CASED                                                               \
-    "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿ"  \
-    "ᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-\u1f7dᾀ-ᾴᾶ-ᾼ\u1fbeῂ-ῄῆ-ῌῐ-\u1fd3"           \
-    "ῖ-\u1fdbῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\u2126ℨ\u212a-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮ"   \
-    "ⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃"
+#define RE_CASED                                                                                                                         \
+    "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-"                         \
+    "ᏽᲐ-ᲺᲽ-Ჿ"                                                                                                                  \
+    "ᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-\u1f7dᾀ-ᾴᾶ-ᾼ\u1fbeῂ-ῄῆ-ῌῐ-\u1fd3"            \
+    "ῖ-\u1fdbῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\u2126ℨ\u212a-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮ" \
+    "ⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-"                       \
+    "𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃"
 /* Kimi's classes leave the Han characters out. */
 #define RE_NOHAN_UPPER "(?:(?!\\p{Han})" RE_UPPER ")"
 #define RE_NOHAN_LOWER "(?:(?!\\p{Han})" RE_LOWER ")"
 /* White_Space of two and more lengths, longest first: jais-2. */
 #define RE_RUN(n) "\\s{" #n "}(?!\\S)|"
 
-#define SPLIT(re) {PRETOK_SPLIT, re}
+#define SPLIT(re)                                                              \
+    {                                                                          \
+        PRETOK_SPLIT, re                                                       \
+    }
 
 static const struct pretok_rule pretok_rules[] = {
     [RULE_AFMOE] = {"afmoe",
-        {{PRETOK_DIGITS_ND, 0},
-         SPLIT("[一-鿿㐀-䶿豈-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+"),
-         SPLIT(RE_DEEPSEEK)}},
-    [RULE_BAILING] = {"bailingmoe",
-        {SPLIT("'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}|"
-               " ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+")}},
+                    {{PRETOK_DIGITS_ND, 0},
+                     SPLIT("[一-鿿㐀-䶿豈-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-"
+                           "໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+"),
+                     SPLIT(RE_DEEPSEEK)}},
+    [RULE_BAILING] =
+        {"bailingmoe",
+         {SPLIT(
+             "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}|"
+             " ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+")}},
     [RULE_BLOOM] = {"bloom", {SPLIT(RE_BLOOM)}},
     [RULE_CHAMELEON] = {"chameleon",
-        {SPLIT("<sentinel:[0-9]+>"),
-         SPLIT("(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z"),
-         SPLIT("([\\t\\n]|    |  )"), SPLIT("\\p{N}"),
-         SPLIT("[\\p{P}!-/:-@\\[-`{-~]"), SPLIT(RE_GPT2)}},
+                        {SPLIT("<sentinel:[0-9]+>"),
+                         SPLIT("(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z"),
+                         SPLIT("([\\t\\n]|    |  )"), SPLIT("\\p{N}"),
+                         SPLIT("[\\p{P}!-/:-@\\[-`{-~]"), SPLIT(RE_GPT2)}},
     [RULE_DEEPSEEK_CODER] = {"deepseek-coder",
-        {SPLIT("[\\r\\n]"), SPLIT("\\s?\\p{L}+"), SPLIT("\\s?\\p{P}+"),
-         SPLIT("[一-龥ࠀ-一가-퟿]+"), SPLIT("\\p{N}")}},
+                             {SPLIT("[\\r\\n]"), SPLIT("\\s?\\p{L}+"),
+                              SPLIT("\\s?\\p{P}+"),
+                              SPLIT("[一-龥ࠀ-一가-퟿]+"),
+                              SPLIT("\\p{N}")}},
     [RULE_DEEPSEEK_LLM] = {"deepseek-llm",
-        {SPLIT("[\\r\\n]"), SPLIT("\\s?[" RE_CASED "]+"),
-         SPLIT("\\s?[!-/:-~！-／：-～‘-‟　-。]+"), SPLIT("\\s+$"),
-         SPLIT("[一-龥ࠀ-一가-퟿]+"), SPLIT("\\p{N}")}},
+                           {SPLIT("[\\r\\n]"), SPLIT("\\s?[" RE_CASED "]+"),
+                            SPLIT("\\s?[!-/:-~！-／：-～‘-‟　-。]+"),
+                            SPLIT("\\s+$"), SPLIT("[一-龥ࠀ-一가-퟿]+"),
+                            SPLIT("\\p{N}")}},
     [RULE_DEEPSEEK_V3] = {"deepseek-v3",
-        {SPLIT("\\p{N}{1,3}"), SPLIT("[一-龥぀-ゟ゠-ヿ]+"),
-         SPLIT(RE_DEEPSEEK)}},
+                          {SPLIT("\\p{N}{1,3}"),
+                           SPLIT("[一-龥぀-ゟ゠-ヿ]+"),
+                           SPLIT(RE_DEEPSEEK)}},
     /* What llama.cpp does for files without a name: nobody's own. */
     [RULE_DEFAULT] = {"default",
-        {SPLIT("[\\p{P}\\$\\+<=>\\^~\\|]+"), SPLIT(RE_GPT2), SPLIT("\\p{N}+"),
-         SPLIT("[0-9][0-9][0-9]")}},
+                      {SPLIT("[\\p{P}\\$\\+<=>\\^~\\|]+"), SPLIT(RE_GPT2),
+                       SPLIT("\\p{N}+"), SPLIT("[0-9][0-9][0-9]")}},
     [RULE_DIGITS_GPT2] = {"digits-gpt2", {SPLIT("\\p{N}"), SPLIT(RE_GPT2)}},
-    [RULE_EXAONE_MOE] = {"exaone-moe",
-        {SPLIT(RE_SUFFIX
-               "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+"
-               "|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|"
-               "\\s+(?!\\S)|\\s+")}},
+    [RULE_EXAONE_MOE] =
+        {"exaone-moe",
+         {SPLIT(RE_SUFFIX
+                "|[^\\r\\n\\p{L}\\p{N}]?(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+"
+                "|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|"
+                "\\s+(?!\\S)|\\s+")}},
     [RULE_FALCON] = {"falcon",
-        {SPLIT("[\\p{P}!-/:-@\\[-`{-~]+"), SPLIT(RE_GPT2),
-         {PRETOK_DIGIT_BYTES, 0}, SPLIT("[0-9][0-9][0-9]")}},
+                     {SPLIT("[\\p{P}!-/:-@\\[-`{-~]+"),
+                      SPLIT(RE_GPT2),
+                      {PRETOK_DIGIT_BYTES, 0},
+                      SPLIT("[0-9][0-9][0-9]")}},
     [RULE_GPT2] = {"gpt-2", {SPLIT(RE_GPT2)}},
     [RULE_GPT4O] = {"gpt-4o", {SPLIT(RE_GPT4O)}},
     [RULE_JAIS2] = {"jais-2",
-        {SPLIT(RE_WORD "|\\p{N}{1,3}|" RE_PUNCT "|\\s*[\\r\\n]+|"
-               RE_RUN(512) RE_RUN(256) RE_RUN(128) RE_RUN(64) RE_RUN(32)
-               RE_RUN(16) RE_RUN(8) RE_RUN(4) "\\s{1,2}(?!\\S)|\\s{1}")}},
+                    {SPLIT(RE_WORD
+                           "|\\p{N}{1,3}|" RE_PUNCT
+                           "|\\s*[\\r\\n]+|" RE_RUN(512) RE_RUN(256) RE_RUN(128)
+                               RE_RUN(64) RE_RUN(32) RE_RUN(16) RE_RUN(8)
+                                   RE_RUN(4) "\\s{1,2}(?!\\S)|\\s{1}")}},
     [RULE_KIMI] = {"kimi-k2",
-        {SPLIT("[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?" RE_NOHAN_UPPER
-               "*" RE_NOHAN_LOWER "+" RE_SUFFIX "?|[^\\r\\n\\p{L}\\p{N}]?"
-               RE_NOHAN_UPPER "+" RE_NOHAN_LOWER "*" RE_SUFFIX "?|"
-               "\\p{N}{1,3}|" RE_PUNCT "|" RE_SPACES)}},
+                   {SPLIT("[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?" RE_NOHAN_UPPER
+                          "*" RE_NOHAN_LOWER "+" RE_SUFFIX
+                          "?|[^\\r\\n\\p{L}\\p{N}]?" RE_NOHAN_UPPER
+                          "+" RE_NOHAN_LOWER "*" RE_SUFFIX "?|"
+                          "\\p{N}{1,3}|" RE_PUNCT "|" RE_SPACES)}},
     [RULE_LAGUNA] = {"laguna",
-        {{PRETOK_BEFORE, "(?:\\r?\\n)+"}, SPLIT(RE_QWEN2)}},
+                     {{PRETOK_BEFORE, "(?:\\r?\\n)+"}, SPLIT(RE_QWEN2)}},
     [RULE_LLAMA3] = {"llama3",
-        {SPLIT(RE_WORD "|\\p{N}{1,3}|" RE_PUNCT "|" RE_SPACES)}},
+                     {SPLIT(RE_WORD "|\\p{N}{1,3}|" RE_PUNCT "|" RE_SPACES)}},
     [RULE_MINICPM5] = {"minicpm5",
-        {SPLIT("\\p{N}{1,3}"),
-         SPLIT(RE_WORD "|\\p{N}+|" RE_PUNCT "|" RE_SPACES)}},
+                       {SPLIT("\\p{N}{1,3}"),
+                        SPLIT(RE_WORD "|\\p{N}+|" RE_PUNCT "|" RE_SPACES)}},
     /* The models themselves do not cut at all.  No merge joins a newline to
      * anything else, so this cut changes nothing but the time it takes. */
     [RULE_NEWLINES] = {"gemma4", {SPLIT("[^\\n]+|[\\n]+")}},
     [RULE_QWEN2] = {"qwen2", {SPLIT(RE_QWEN2)}},
-    [RULE_QWEN35] = {"qwen35",
-        {SPLIT(RE_SUFFIX "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
-               " ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" RE_SPACES)}},
-    [RULE_SEED_CODER] = {"seed-coder",
-        {SPLIT(RE_WORD "|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" RE_SPACES)}},
+    [RULE_QWEN35] =
+        {"qwen35",
+         {SPLIT(RE_SUFFIX "|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}|"
+                          " ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" RE_SPACES)}},
+    [RULE_SEED_CODER] =
+        {"seed-coder",
+         {SPLIT(RE_WORD "|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" RE_SPACES)}},
     [RULE_SUPERBPE] = {"superbpe", {{PRETOK_DIGITS_N, 0}}},
-    [RULE_TEKKEN] = {"tekken",
-        {SPLIT(RE_CAMEL("") "|\\p{N}|" RE_CAMEL_REST)}},
+    [RULE_TEKKEN] = {"tekken", {SPLIT(RE_CAMEL("") "|\\p{N}|" RE_CAMEL_REST)}},
     [RULE_TINY_AYA] = {"tiny_aya", {{PRETOK_DIGITS_WORD, 0}, SPLIT(RE_GPT4O)}},
     [RULE_VIKING] = {"viking", {SPLIT(RE_BLOOM), SPLIT("\\p{N}")}},
     /* Hugging Face's Whitespace is \w+|[^\w\s]+; llama.cpp cuts at white space
      * alone.  So \w is spelled out. */
-    [RULE_WHITESPACE] = {"whitespace",
-        {{PRETOK_KEEP,
-          "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\u200c\u200dⒶ-ⓩ🄰-🅉🅐-🅩🅰-🆉]+|"
-          "[^\\s\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\u200c\u200dⒶ-ⓩ🄰-🅉🅐-🅩🅰-🆉]+"}}},
+    [RULE_WHITESPACE] =
+        {"whitespace",
+         {{PRETOK_KEEP,
+           "[\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\u200c\u200dⒶ-ⓩ🄰-🅉🅐-🅩🅰-🆉]+|"
+           "[^\\s\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\u200c\u200dⒶ-ⓩ🄰-🅉🅐-🅩🅰-🆉]"
+           "+"}}},
     [RULE_YOUTU] = {"youtu",
-        {SPLIT("[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|"
-               "[一-龥぀-ゟ゠-ヿ]+"),
-         SPLIT(RE_CAMEL(RE_SUFFIX "?") "|\\p{N}|" RE_CAMEL_REST)}},
+                    {SPLIT("[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+"
+                           "|"
+                           "[一-龥぀-ゟ゠-ヿ]+"),
+                     SPLIT(RE_CAMEL(RE_SUFFIX "?") "|\\p{N}|" RE_CAMEL_REST)}},
 };
 
 #undef SPLIT
@@ -268,14 +290,16 @@ static const struct pretok_name pretok_names[] = {
     {"falcon", RULE_FALCON, PRETOK_CLEAN},
     {"falcon-h1", RULE_LLAMA3, LLAMA3_FLAGS},
     {"falcon3", RULE_LLAMA3, LLAMA3_FLAGS},
-    {"gemma4", RULE_NEWLINES, PRETOK_RAW | PRETOK_ESCAPE | PRETOK_FORCE_BOS | PRETOK_CLEAN},
+    {"gemma4", RULE_NEWLINES,
+     PRETOK_RAW | PRETOK_ESCAPE | PRETOK_FORCE_BOS | PRETOK_CLEAN},
     {"gigachat", RULE_GPT2, PRETOK_CLEAN},
     {"glm4", RULE_LLAMA3, PRETOK_NO_BOS | PRETOK_CLEAN},
     {"gpt-2", RULE_GPT2, PRETOK_CLEAN},
     {"gpt-4o", RULE_GPT4O, 0},
     {"gpt3-finnish", RULE_BLOOM, PRETOK_CLEAN},
     {"granite-docling", RULE_GPT2, 0},
-    {"granite-embed-multi-311m", RULE_NEWLINES, PRETOK_RAW | PRETOK_ESCAPE | PRETOK_FORCE_BOS | PRETOK_CLEAN},
+    {"granite-embed-multi-311m", RULE_NEWLINES,
+     PRETOK_RAW | PRETOK_ESCAPE | PRETOK_FORCE_BOS | PRETOK_CLEAN},
     {"granite-embed-multi-97m", RULE_GPT4O, PRETOK_IGNORE_MERGES},
     {"grok-2", RULE_QWEN2, 0},
     {"hunyuan", RULE_QWEN2, 0},
@@ -285,7 +309,8 @@ static const struct pretok_name pretok_names[] = {
     {"jina-de", RULE_GPT2, PRETOK_CLEAN},
     {"jina-es", RULE_GPT2, PRETOK_CLEAN},
     {"jina-v1-en", RULE_GPT2, PRETOK_ADD_SEP | PRETOK_CLEAN},
-    {"jina-v2-code", RULE_GPT2, PRETOK_ADD_SEP | PRETOK_MASK_LSTRIP | PRETOK_CLEAN},
+    {"jina-v2-code", RULE_GPT2,
+     PRETOK_ADD_SEP | PRETOK_MASK_LSTRIP | PRETOK_CLEAN},
     {"jina-v2-de", RULE_GPT2, PRETOK_MASK_LSTRIP | PRETOK_CLEAN},
     {"jina-v2-es", RULE_GPT2, PRETOK_MASK_LSTRIP | PRETOK_CLEAN},
     {"jina-v5-nano", RULE_LLAMA3, LLAMA3_FLAGS},

@@ -89,13 +89,13 @@ struct state {
 };
 
 struct regex {
-    int nclass, shift;       /* the table has rows of 1 << shift */
+    int nclass, shift; /* the table has rows of 1 << shift */
     int nstate;
-    uint8_t eot;             /* the class EOT */
-    uint8_t ascii[128];      /* class of a character below 128 */
-    int nbound;              /* sorted starts of the intervals that ranges cut */
-    uint32_t *bound;         /* the code points into; bound[0] = 128 */
-    uint8_t (*wide)[256];    /* [interval][unicode_class()] -> class */
+    uint8_t eot;          /* the class EOT */
+    uint8_t ascii[128];   /* class of a character below 128 */
+    int nbound;           /* sorted starts of the intervals that ranges cut */
+    uint32_t *bound;      /* the code points into; bound[0] = 128 */
+    uint8_t (*wide)[256]; /* [interval][unicode_class()] -> class */
     uint16_t *table;
     uint8_t *border; /* [class before][class after]: BORDER_ bits */
 };
@@ -390,8 +390,7 @@ static bool quantifier(struct compiler *c, int *min, int *max)
     case '{':
         *max = *min = (int)strtol(c->p + 1, &end, 10);
         if (*end == ',')
-            *max = end[1] == '}' ? (end++, -1)
-                                 : (int)strtol(end + 1, &end, 10);
+            *max = end[1] == '}' ? (end++, -1) : (int)strtol(end + 1, &end, 10);
         if (*end != '}' || *min < 0 || *min > MAX_REPEAT || *max > MAX_REPEAT ||
             (*max >= 0 && *max < *min))
             wrong(c, "repeat");
@@ -602,8 +601,8 @@ static bool follow(struct compiler *c, const struct regex *r, int pc, int k,
             continue;
         c->seen[pc] = c->mark;
         i = &c->prog[pc];
-        in = !end && (i->op == OP_SET || i->op == OP_LOOK ||
-                      i->op == OP_NLOOK) &&
+        in = !end &&
+             (i->op == OP_SET || i->op == OP_LOOK || i->op == OP_NLOOK) &&
              c->member[k] >> i->x & 1;
         switch (i->op) {
         case OP_MATCH:
@@ -813,8 +812,8 @@ static inline uint8_t class_at(const struct regex *r, const unsigned char *p,
         return r->ascii[*p];
     }
     *len = utf8_get(p, (size_t)(end - p), &cp);
-    if (cp == UTF8_BAD && !final && utf8_tail(p, (size_t)(end - p)) ==
-                                        (size_t)(end - p))
+    if (cp == UTF8_BAD && !final &&
+        utf8_tail(p, (size_t)(end - p)) == (size_t)(end - p))
         *len = 0;
     return wide_class(r, cp);
 }

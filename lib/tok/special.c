@@ -47,8 +47,8 @@ static int load_strip(struct tok *t, struct err *e)
                 says(t, "general.architecture", "nomic-bert-moe") ||
                 says(t, "general.architecture", "jina-bert-v3");
     bool modern = says(t, "general.name", "modern-bert");
-    bool phi = says(t, "general.name", "phi-3") ||
-               says(t, "general.name", "phi3");
+    bool phi =
+        says(t, "general.name", "phi-3") || says(t, "general.name", "phi3");
 
     if (!mask && !modern && !phi)
         return 0;
@@ -57,7 +57,7 @@ static int load_strip(struct tok *t, struct err *e)
         return err_nomem(e);
     if (mask)
         strip(t, "<mask>", STRIP_LEFT);
-    if (modern)
+    if (mask || modern)
         strip(t, "[MASK]", STRIP_LEFT);
     if (phi) {
         for (uint32_t id = 0; id < t->n; id++)

@@ -33,7 +33,7 @@ static inline uint32_t spm_pair(const struct tok *t, const unsigned char *p,
     (void)b;
     if (end - a.start > t->max_len)
         return NO_RANK;
-    *id = tok_find(t, p + a.start, end - a.start);
+    *id = tok_find_text(t, p + a.start, end - a.start);
     return *id == NO_ID ? NO_RANK : rank_of(score_of(t, *id));
 }
 
@@ -78,10 +78,10 @@ static void spelled_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
     }
     for (size_t i = 0; i < n; i += len) {
         len = utf8_get(p + i, n - i, &cp);
-        s[k++] = (struct symbol){tok_find(t, p + i, len), (uint32_t)i};
+        s[k++] = (struct symbol){tok_find_text(t, p + i, len), (uint32_t)i};
     }
     if (k <= MERGE_FEW)
-        k = merge_few(t, p, (uint32_t)n, s, k, spm_pair);
+        k = merge_few(t, p, (uint32_t)n, s, k, spm_pair, spm_pair);
     else
         k = merge_many(t, p, (uint32_t)n, s, k, &enc->work[1], &enc->work[2],
                        spm_pair);
@@ -119,7 +119,8 @@ static void piece(struct tok_enc *enc, const unsigned char *p, size_t n,
 
 const unsigned char *spm_encode(struct tok_enc *enc, const unsigned char *p,
                                 const unsigned char *stop,
-                                const unsigned char *end, bool final, bool first)
+                                const unsigned char *end, bool final,
+                                bool first)
 {
     bool prefix = first && enc->t->add_space_prefix;
 

@@ -34,6 +34,11 @@ struct merge {
     uint32_t a, b, rank1, id;
 };
 
+/* What two neighbours make: RANK1 as above. */
+struct made {
+    uint32_t rank1, id;
+};
+
 struct ugm;
 struct wpm;
 
@@ -50,7 +55,7 @@ struct tok {
     const unsigned char *scores;  /* float each, or NULL */
     struct vocab_slot *slot;
     unsigned slot_bits;
-    bool same_tags; /* two spellings share slot and tag: always compare */
+    bool same_tags;   /* two spellings share slot and tag: always compare */
     uint32_t max_len; /* the longest spelling, bytes */
     int32_t role[TOK_NROLE];
     uint32_t *eog;
@@ -61,13 +66,14 @@ struct tok {
 
     /* spellings found in the text before anything else */
     struct trie special;
-    uint32_t special_max;       /* bytes of the longest */
+    uint32_t special_max;          /* bytes of the longest */
     uint8_t special_first[2][256]; /* [control too][first byte] */
     bool special_any[2];
     uint8_t *strip; /* per id: STRIP_ bits; NULL when no token has one */
 
     struct merge *merge; /* KIND_BPE */
     unsigned merge_bits;
+    struct made (*of_bytes)[256]; /* what two bytes' tokens make */
     bool by_rank; /* there is no list: a pair's rank is its union's id */
     /* KIND_SPM and BPE without a splitting pattern: bit y of joined[x] says
      * that some token holds byte y right after byte x at a border between
@@ -101,7 +107,10 @@ static inline float score_of(const struct tok *t, uint32_t id)
 
 /* The id spelled P[N], or NO_ID. */
 uint32_t tok_find(const struct tok *t, const void *p, size_t n);
-/* The same when the spelling is surely in the vocabulary: no comparing. */
+/* The same among tokens that text may become: no control, unknown or byte
+ * token. */
+uint32_t tok_find_text(const struct tok *t, const void *p, size_t n);
+/* tok_find() when the spelling is surely in the vocabulary: no comparing. */
 uint32_t tok_find_known(const struct tok *t, const void *p, size_t n);
 
 /* GPT-2's alphabet: how byte B is spelled (1 or 2 bytes at OUT; the length),
@@ -140,7 +149,7 @@ struct tok_enc {
     bool strip;         /* skip white space: the token before strips right */
     struct piece_cache cache;
     struct buf work[6]; /* the methods' own */
-    uint32_t bos; /* put just now, nothing after it; or NO_ID */
+    uint32_t bos;       /* put just now, nothing after it; or NO_ID */
     struct tok_enc **worker;
     int nworker;
     struct tok_ids own; /* what a worker found */
@@ -166,17 +175,17 @@ const unsigned char *spell_spaces(struct buf *work, const unsigned char *p,
  * where it stopped: at or after STOP, or before it when what follows END could
  * change the tokens.  FIRST: a text, or what follows a special token, begins
  * at P. */
-typedef const unsigned char *
-encode_fn(struct tok_enc *enc, const unsigned char *p,
-          const unsigned char *stop, const unsigned char *end, bool final,
-          bool first);
+typedef const unsigned char *encode_fn(struct tok_enc *enc,
+                                       const unsigned char *p,
+                                       const unsigned char *stop,
+                                       const unsigned char *end, bool final,
+                                       bool first);
 encode_fn bpe_encode, spm_encode, wpm_encode, ugm_encode, rwkv_encode;
 
 /* The first place in FROM..TO where every encoding of the text has a border,
  * whatever stands before FROM and after TO; NULL if none is found. */
-typedef const unsigned char *cut_fn(const struct tok *t,
-                                    const unsigned char *from,
-                                    const unsigned char *to);
+typedef const unsigned char *
+cut_fn(const struct tok *t, const unsigned char *from, const unsigned char *to);
 cut_fn bpe_cut, joined_cut, wpm_cut, ugm_cut;
 
 int bpe_open(struct tok *t, struct err *e);

@@ -32,12 +32,14 @@ static int load_table(struct ugm *u, const struct tok *t, struct err *e)
     if (!v || (v->type == GGUF_ARR && !v->n))
         return 0;
     if (v->type != GGUF_ARR || (v->elem != GGUF_U8 && v->elem != GGUF_I8))
-        return err_set(e, ERR_FORMAT, "tokenizer.ggml.precompiled_charsmap: "
-                                      "not an array of bytes");
+        return err_set(e, ERR_FORMAT,
+                       "tokenizer.ggml.precompiled_charsmap: "
+                       "not an array of bytes");
     n = v->n >= 4 ? rd_u32(v->p) : 0;
     if (v->n < 4 || n > v->n - 4 || n % 4)
-        return err_set(e, ERR_FORMAT, "tokenizer.ggml.precompiled_charsmap: "
-                                      "cut short");
+        return err_set(e, ERR_FORMAT,
+                       "tokenizer.ggml.precompiled_charsmap: "
+                       "cut short");
     u->unit = v->p + 4;
     u->nunit = n / 4;
     u->text = (const char *)v->p + 4 + n;
@@ -52,8 +54,7 @@ int ugm_open(struct tok *t, struct err *e)
     if (!t->scores)
         return err_set(e, ERR_FORMAT, "no key tokenizer.ggml.scores");
     if (t->role[TOK_UNK] < 0)
-        return err_set(e, ERR_FORMAT,
-                       "no key tokenizer.ggml.unknown_token_id");
+        return err_set(e, ERR_FORMAT, "no key tokenizer.ggml.unknown_token_id");
     t->remove_extra_space = true;
     t->ugm = calloc(1, sizeof *t->ugm);
     if (!t->ugm)
@@ -117,8 +118,7 @@ static size_t longest_key(const struct ugm *u, const unsigned char *p, size_t n,
         if (v >> 8 & 1) {
             uint32_t text = unit(u, at) & 0x7fffffff;
 
-            if (text < u->ntext &&
-                memchr(u->text + text, 0, u->ntext - text)) {
+            if (text < u->ntext && memchr(u->text + text, 0, u->ntext - text)) {
                 best = i + 1;
                 *to = u->text + text;
             }
@@ -284,7 +284,8 @@ static void raw_word(struct tok_enc *enc, const unsigned char *p, size_t n,
 
 const unsigned char *ugm_encode(struct tok_enc *enc, const unsigned char *p,
                                 const unsigned char *stop,
-                                const unsigned char *end, bool final, bool first)
+                                const unsigned char *end, bool final,
+                                bool first)
 {
     while (p < stop) {
         const unsigned char *q = p;

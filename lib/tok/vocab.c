@@ -44,6 +44,16 @@ uint32_t tok_find(const struct tok *t, const void *p, size_t n)
     return NO_ID;
 }
 
+uint32_t tok_find_text(const struct tok *t, const void *p, size_t n)
+{
+    uint32_t id = tok_find(t, p, n);
+
+    if (id != NO_ID && t->types && type_of(t, id) != TOK_NORMAL &&
+        type_of(t, id) != TOK_USER_DEFINED && type_of(t, id) != TOK_UNUSED)
+        return NO_ID;
+    return id;
+}
+
 /* Enter spelling ID; of two tokens spelled alike the first one counts. */
 static void enter(struct tok *t, uint32_t id, struct gguf_str s)
 {
@@ -70,8 +80,7 @@ static int load_strings(struct tok *t, struct err *e)
                           INT32_MAX, e);
 
     if (rc <= 0)
-        return rc ? -1
-                  : err_set(e, ERR_FORMAT, "no key tokenizer.ggml.tokens");
+        return rc ? -1 : err_set(e, ERR_FORMAT, "no key tokenizer.ggml.tokens");
     if (v->bytes > UINT32_MAX)
         return err_set(e, ERR_UNSUPPORTED,
                        "tokenizer.ggml.tokens: more than 4 GB");
@@ -129,6 +138,8 @@ static const struct {
     [TOK_FIM_SEP] = {"fim_sep", "fim_sep", NULL},
 };
 
+#define BAR "\xef\xbd\x9c" /* U+FF5C, as DeepSeek spells a bar */
+
 /* Spellings by which models without the key are known to mean a role. */
 static const struct {
     enum tok_role role;
@@ -138,33 +149,44 @@ static const struct {
     {TOK_EOT, "<|im_end|>"},
     {TOK_EOT, "<|end|>"},
     {TOK_EOT, "<end_of_turn>"},
+    {TOK_EOT, "<turn|>"},
     {TOK_EOT, "<|endoftext|>"},
     {TOK_EOT, "<|end_of_text|>"},
     {TOK_EOT, "<EOT>"},
-    {TOK_EOT, "<turn|>"},
+    {TOK_EOT, "_<EOT>"},
+    {TOK_EOT, "[EOT]"},
+    {TOK_EOT, "<" BAR "end" SPACE "of" SPACE "sentence" BAR ">"},
+    {TOK_EOT, "<end_of_utterance>"},
     {TOK_EOM, "<|eom_id|>"},
     {TOK_FIM_PRE, "<|fim_prefix|>"},
     {TOK_FIM_PRE, "<fim-prefix>"},
     {TOK_FIM_PRE, "<fim_prefix>"},
+    {TOK_FIM_PRE, "<" BAR "fim" SPACE "begin" BAR ">"},
     {TOK_FIM_PRE, "<PRE>"},
     {TOK_FIM_PRE, SPACE "<PRE>"},
     {TOK_FIM_PRE, "<|code_prefix|>"},
+    {TOK_FIM_PRE, "<|prefix|>"},
     {TOK_FIM_SUF, "<|fim_suffix|>"},
     {TOK_FIM_SUF, "<fim-suffix>"},
     {TOK_FIM_SUF, "<fim_suffix>"},
+    {TOK_FIM_SUF, "<" BAR "fim" SPACE "hole" BAR ">"},
     {TOK_FIM_SUF, "<SUF>"},
     {TOK_FIM_SUF, SPACE "<SUF>"},
     {TOK_FIM_SUF, "<|code_suffix|>"},
+    {TOK_FIM_SUF, "<|suffix|>"},
     {TOK_FIM_MID, "<|fim_middle|>"},
     {TOK_FIM_MID, "<fim-middle>"},
     {TOK_FIM_MID, "<fim_middle>"},
+    {TOK_FIM_MID, "<" BAR "fim" SPACE "end" BAR ">"},
     {TOK_FIM_MID, "<MID>"},
     {TOK_FIM_MID, SPACE "<MID>"},
     {TOK_FIM_MID, "<|code_middle|>"},
+    {TOK_FIM_MID, "<|middle|>"},
     {TOK_FIM_PAD, "<|fim_pad|>"},
     {TOK_FIM_PAD, "<fim-pad>"},
     {TOK_FIM_PAD, "<fim_pad>"},
     {TOK_FIM_PAD, "<PAD>"},
+    {TOK_FIM_PAD, "[PAD]"},
     {TOK_FIM_REP, "<|fim_repo|>"},
     {TOK_FIM_REP, "<|repo_name|>"},
     {TOK_FIM_REP, "<fim-repo>"},
@@ -175,12 +197,47 @@ static const struct {
 
 /* Spellings that end a generation whatever role they have. */
 static const char *const ends[] = {
-    "<|eot_id|>",  "<|im_end|>",      "<|end|>",  "<|return|>",
-    "<|call|>",    "<|flush|>",       "<|calls|>", "<end_of_turn>",
-    "<turn|>",     "<|endoftext|>",   "</s>",      "<|eom_id|>",
-    "<EOT>",       "_<EOT>",          "[EOT]",     "[EOS]",
-    "<|end_of_text|>", "<end_of_utterance>", "<eos>",
+    "<|eot_id|>",
+    "<|im_end|>",
+    "<|end|>",
+    "<|return|>",
+    "<|call|>",
+    "<|flush|>",
+    "<|calls|>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<|endoftext|>",
+    "<|eom_id|>",
+    "<EOT>",
+    "_<EOT>",
+    "[EOT]",
+    "[EOS]",
+    "<eos>",
+    "</s>",
+    "<|end_of_text|>",
+    "<end_of_utterance>",
+    "<|tool_response>",
+    "[e~[",
+    "<" BAR "end" SPACE "of" SPACE "sentence" BAR ">",
 };
+
+static bool has(const struct tok *t, const char *spelling)
+{
+    return tok_find(t, spelling, strlen(spelling)) != NO_ID;
+}
+
+/* Some of those go on where the model has others: <|end|> parts channels in
+ * harmony and calls in Solar; </s> is no end beside <|tool_response>. */
+static bool is_end(const struct tok *t, const char *spelling)
+{
+    if (!strcmp(spelling, "<|end|>"))
+        return !((has(t, "<|return|>") && has(t, "<|call|>")) ||
+                 ((has(t, "<|call|>") || has(t, "<|calls|>")) &&
+                  has(t, "<|flush|>")));
+    if (!strcmp(spelling, "</s>"))
+        return !has(t, "<|tool_response>");
+    return true;
+}
 
 static int load_roles(struct tok *t, struct err *e)
 {
@@ -203,9 +260,8 @@ static int load_roles(struct tok *t, struct err *e)
         if (rc && (id == -1 || id == UINT32_MAX))
             id = -1;
         else if (rc && (id < 0 || id >= t->n))
-            return err_set(e, ERR_FORMAT,
-                           "%s: %lld is not one of %u tokens", key,
-                           (long long)id, t->n);
+            return err_set(e, ERR_FORMAT, "%s: %lld is not one of %u tokens",
+                           key, (long long)id, t->n);
         t->role[r] = (int32_t)id;
     }
     for (size_t i = 0; i < sizeof by_spelling / sizeof *by_spelling; i++) {
@@ -241,7 +297,7 @@ static int load_eog(struct tok *t, struct err *e)
                       t->n, e);
     if (rc < 0)
         return -1;
-    t->eog = malloc((n + 3 + (rc ? (size_t)v->n : 0)) * sizeof *t->eog);
+    t->eog = malloc((n + 6 + (rc ? (size_t)v->n : 0)) * sizeof *t->eog);
     if (!t->eog)
         return err_nomem(e);
     for (uint64_t i = 0; rc && i < v->n; i++)
@@ -249,10 +305,13 @@ static int load_eog(struct tok *t, struct err *e)
     add_eog(t, t->role[TOK_EOS]);
     add_eog(t, t->role[TOK_EOT]);
     add_eog(t, t->role[TOK_EOM]);
+    add_eog(t, t->role[TOK_FIM_PAD]);
+    add_eog(t, t->role[TOK_FIM_REP]);
+    add_eog(t, t->role[TOK_FIM_SEP]);
     for (size_t i = 0; i < n; i++) {
         uint32_t id = tok_find(t, ends[i], strlen(ends[i]));
 
-        if (id != NO_ID && type_of(t, id) != TOK_NORMAL)
+        if (id != NO_ID && type_of(t, id) != TOK_NORMAL && is_end(t, ends[i]))
             add_eog(t, id);
     }
     return 0;
@@ -265,8 +324,9 @@ static int load_suppress(struct tok *t, struct err *e)
     if (!v)
         return 0;
     if (v->type != GGUF_ARR || (v->elem != GGUF_I32 && v->elem != GGUF_U32))
-        return err_set(e, ERR_FORMAT, "tokenizer.ggml.suppress_tokens: not an "
-                                      "array of 32-bit integers");
+        return err_set(e, ERR_FORMAT,
+                       "tokenizer.ggml.suppress_tokens: not an "
+                       "array of 32-bit integers");
     t->suppress = v;
     return 0;
 }
@@ -315,11 +375,16 @@ static const struct kind {
 static struct gguf_str by_architecture(const struct tok *t)
 {
     static const char *const known[][2] = {
-        {"gpt2", "gpt-2"},         {"gptneox", "gpt-2"},
-        {"mpt", "mpt"},            {"falcon", "falcon"},
-        {"bloom", "bloom"},        {"starcoder", "starcoder"},
-        {"refact", "refact"},      {"codeshell", "codeshell"},
-        {"phi2", "phi-2"},         {"qwen2", "qwen2"},
+        {"gpt2", "gpt-2"},
+        {"gptneox", "gpt-2"},
+        {"mpt", "mpt"},
+        {"falcon", "falcon"},
+        {"bloom", "bloom"},
+        {"starcoder", "starcoder"},
+        {"refact", "refact"},
+        {"codeshell", "codeshell"},
+        {"phi2", "phi-2"},
+        {"qwen2", "qwen2"},
         {"command-r", "command-r"},
     };
     struct gguf_str s;
@@ -407,6 +472,7 @@ void tok_close(struct tok *t)
     free(t->eog);
     free(t->strip);
     free(t->merge);
+    free(t->of_bytes);
     free(t->joined);
     free(t);
 }

@@ -59,8 +59,7 @@ int wpm_open(struct tok *t, struct err *e)
                       "tokenizer.ggml.normalizer.strip_accents", e) < 0)
         return -1;
     if (t->role[TOK_UNK] < 0)
-        return err_set(e, ERR_FORMAT,
-                       "no key tokenizer.ggml.unknown_token_id");
+        return err_set(e, ERR_FORMAT, "no key tokenizer.ggml.unknown_token_id");
     for (uint32_t id = 0; id < t->n; id++)
         if (type_of(t, id) != TOK_CONTROL && add_token(t, id, e))
             return -1;
@@ -145,8 +144,7 @@ static void clean_char(struct words *w, uint32_t cp)
     for (int i = 0; i < n; i++) {
         int k = 1;
 
-        if (opt->strip_accents &&
-            unicode_is(unicode_class(part[i]), 1 << UNI_MN))
+        if (opt->strip_accents && unicode_hf_accent(part[i]))
             continue;
         low[0] = part[i];
         if (opt->lower)
@@ -177,8 +175,9 @@ static void clean(struct tok_enc *enc, const unsigned char *p, size_t n)
 
 static bool apart(unsigned char c)
 {
-    return c < 128 && !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                        (c >= 'A' && c <= 'Z')) &&
+    return c < 128 &&
+           !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+             (c >= 'A' && c <= 'Z')) &&
            c >= 32 && c != 127;
 }
 
@@ -205,7 +204,8 @@ static const unsigned char *run_end(const unsigned char *p,
 
 const unsigned char *wpm_encode(struct tok_enc *enc, const unsigned char *p,
                                 const unsigned char *stop,
-                                const unsigned char *end, bool final, bool first)
+                                const unsigned char *end, bool final,
+                                bool first)
 {
     (void)first;
     while (p < stop) {

@@ -124,8 +124,8 @@ static void check_inp(const char *name, struct tok_enc *enc,
         uint32_t want[4096];
         size_t k = 0;
 
-        while (m < end && (end - m < (long)strlen(MARK) ||
-                           memcmp(m, MARK, strlen(MARK))))
+        while (m < end &&
+               (end - m < (long)strlen(MARK) || memcmp(m, MARK, strlen(MARK))))
             m++;
         while (q < (const char *)out.p + out.n && *q != '\n') {
             char *after;
@@ -163,8 +163,8 @@ static void check(const char *name, const char *path, json_t *strings)
         snprintf(zst, sizeof zst, DIR_ "%s.gguf.zst", name);
         rc = unpack(&b, zst);
         if (!rc)
-            rc = gguf_open_memory(
-                &g, name, &(struct gguf_str){(char *)b.p, b.n}, 1, &e);
+            rc = gguf_open_memory(&g, name,
+                                  &(struct gguf_str){(char *)b.p, b.n}, 1, &e);
     }
     if (!rc)
         rc = tok_open(&t, g, NULL, &e);
