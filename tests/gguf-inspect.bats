@@ -104,6 +104,20 @@ refused() {
     jq -e '.keys.esc.value == "\"\t\\\u007f"' <<<"$output"
 }
 
+@test "nested arrays, cut at every level" {
+    inner=u32=4,u64=300
+    for i in {1..300}; do inner+=,u32=$((i % 10)); done
+    mk m.gguf "rawk:s=n,u32=9,u32=9,u64=3,$inner,$inner,u32=8,u64=1,s=end"
+    run -0 inspect m.gguf
+    [[ $output == *" [1, 2, 3, "*", ...], [1, 2, 3, "*", ...], [end]"* ]]
+    run -0 inspect --key n m.gguf
+    [ "${#lines[@]}" -eq 3 ]
+    [ "${lines[2]}" = "[end]" ]
+    run -0 json m.gguf
+    jq -e '.keys.n.value | .[0] == .[1] and (.[0] | length == 300) and
+           .[2] == ["end"]' <<<"$output"
+}
+
 @test "text is shown escaped" {
     mk m.gguf rawk:s=k,u32=8,u64=7,x=1b5b306d0aff61
     run -0 inspect m.gguf

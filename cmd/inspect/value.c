@@ -76,7 +76,8 @@ void put_string(struct gguf_str s)
 
         if (i < s.n && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
             continue;
-        fwrite(s.p + from, 1, i - from, stdout);
+        if (i > from)
+            fwrite(s.p + from, 1, i - from, stdout);
         from = i + 1;
         if (i == s.n)
             break;
@@ -192,14 +193,17 @@ static const unsigned char *put_elems(enum gguf_type type, uint64_t n,
             struct style none = *st;
 
             none.few = shown ? st->few : 0;
+            none.sep = st->json ? "," : ", ";
             if (shown)
                 putchar('[');
             p = put_elems(elem, rd_u64(p + 4), p + 12, &none);
             if (shown)
                 putchar(']');
         } else {
-            if (!shown)
-                break; /* nothing to step over at the end of a value */
+            if (!shown) {
+                p += (n - i) * gguf_val_size(type);
+                break;
+            }
             put_number(type, p, st->json);
             p += gguf_val_size(type);
         }

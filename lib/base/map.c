@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* madvise */
 #include "base/map.h"
 
 #include <errno.h>
@@ -51,4 +52,20 @@ void map_close(struct map *m)
     if (m->p)
         munmap((void *)(uintptr_t)m->p, m->n);
     *m = (struct map){0};
+}
+
+void map_forget(const struct map *m, const unsigned char *p, size_t n)
+{
+#ifdef MADV_DONTNEED
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)p,
+              to = from + n;
+
+    (void)m;
+    from = (from + page - 1) & ~(page - 1);
+    to &= ~(page - 1);
+    if (from < to)
+        madvise((void *)from, to - from, MADV_DONTNEED);
+#else
+    (void)m, (void)p, (void)n;
+#endif
 }

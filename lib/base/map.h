@@ -20,4 +20,8 @@ struct map {
 int map_open(struct map *m, const char *path, struct err *e);
 void map_close(struct map *m);
 
+/* Let the pages between P and P + N, bytes of M, leave memory until they are
+ * read again; a hint. */
+void map_forget(const struct map *m, const unsigned char *p, size_t n);
+
 #endif

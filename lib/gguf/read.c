@@ -17,9 +17,12 @@
 #include "base/utf8.h"
 #include "gguf/gguf_impl.h"
 
-/* What is left of the file: the cursor only moves forward. */
+/* What is left of the file: the cursor only moves forward.  Pages behind it
+ * are let go, so that a vocabulary of 15 MB does not stay in memory for a
+ * program that only wants one key; KEPT is where those still here start. */
 struct cur {
-    const unsigned char *p, *end;
+    const unsigned char *p, *end, *kept;
+    const struct map *map; /* NULL: not a mapping, nothing may be let go */
     struct err *e;
 };
 
@@ -36,6 +39,16 @@ static size_t left(const struct cur *c)
 static int ends(struct cur *c)
 {
     return err_set(c->e, ERR_FORMAT, "the file ends here");
+}
+
+static void let_go(struct cur *c)
+{
+    enum { STEP = 1 << 20 };
+
+    if (c->map && c->p - c->kept > STEP) {
+        map_forget(c->map, c->kept, (size_t)(c->p - c->kept));
+        c->kept = c->p;
+    }
 }
 
 static int take_u32(uint32_t *v, struct cur *c)
@@ -144,6 +157,8 @@ static int take_elems(enum gguf_type type, uint64_t n, int depth, struct cur *c)
         enum gguf_type elem = GGUF_U8;
         uint64_t count = 0;
 
+        if (!(i % 4096))
+            let_go(c);
         if (type == GGUF_STR) {
             if (take_str(&s, c))
                 return depth ? err_prefix(c->e, "element %llu",
@@ -433,7 +448,11 @@ static int take_version(uint32_t *version, struct cur *c)
 
 int gguf_read_shard(struct gguf *g, struct shard *s, int i, struct err *e)
 {
-    struct cur c = {s->map.p, s->map.p + s->map.n, e};
+    struct cur c = {.p = s->map.p,
+                    .end = s->map.p + s->map.n,
+                    .kept = s->map.p,
+                    .map = s->mapped ? &s->map : NULL,
+                    .e = e};
     uint64_t ntensor = 0, nkey = 0;
 
     s->pub.path = s->path;
