@@ -127,16 +127,16 @@ const unsigned char *spm_encode(struct tok_enc *enc, const unsigned char *p,
     while (p < stop) {
         const unsigned char *q = p + 1;
 
+        while (q < end && joined(enc->t, q[-1], q[0]))
+            q++;
+        if (q == end && !final)
+            return p;
         /* A space before a character that no token joins to it is a piece of
          * its own. */
         if (prefix && !joined(enc->t, ' ', *p)) {
             spelled_piece(enc, (const unsigned char *)SPACE, SPACE_LEN);
             prefix = false;
         }
-        while (q < end && joined(enc->t, q[-1], q[0]))
-            q++;
-        if (q == end && !final)
-            return p;
         piece(enc, p, (size_t)(q - p), end, prefix);
         prefix = false;
         p = q;
