@@ -131,8 +131,12 @@ bool tok_lossless(const struct tok *t)
     if (t->kind != KIND_RWKV &&
         (t->kind != KIND_BPE || t->pretok.flags & (PRETOK_RAW | PRETOK_ESCAPE)))
         return false;
+    /* A user-defined token is its spelling, even where that is a byte's name
+     * in the alphabet (deepseek-coder: bytes that UTF-8 never has). */
     for (int b = 0; b < 256; b++)
-        if (t->byte_id[b] == NO_ID)
+        if (t->byte_id[b] == NO_ID ||
+            (t->kind == KIND_BPE &&
+             type_of(t, t->byte_id[b]) == TOK_USER_DEFINED))
             return false;
     return true;
 }
