@@ -1,0 +1,103 @@
+# shellcheck shell=bash
+# bash completion for llmutils.  Written by completions/generate.sh; do not edit.
+_llmutils() {
+    local cur=$2 prev=$3 prog=${1##*/} opts='' valued='' operands='' kind='' i n=0
+    # "--format=json" comes as three words.
+    [[ $cur == = ]] && cur='' prev=${COMP_WORDS[COMP_CWORD - 1]}
+    [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
+    case $prog in
+    gguf-inspect)
+        opts='--all --check --context --diff --format --hash --key --kv-type --quiet --tensors --threads --help --version'
+        valued='-c --context --diff -f --format --key --kv-type --tensors -t --threads'
+        operands='model ...'
+        case $prev in
+        -c | --context) kind='positions' ;;
+        --diff) kind='model' ;;
+        -f | --format) kind='format' ;;
+        --key) kind='name' ;;
+        --kv-type) kind='k[,v]' ;;
+        --tensors) kind='glob' ;;
+        -t | --threads) kind='count' ;;
+        esac
+        ;;
+    gguf-pull)
+        opts='--format --output --quiet --verbose --catalog --force --list --offline --retries --rm --sha256 --timeout --help --version'
+        valued='-f --format -o --output --retries --sha256 --timeout'
+        operands='name ...'
+        case $prev in
+        -f | --format) kind='words text json' ;;
+        -o | --output) kind='file' ;;
+        --retries) kind='count' ;;
+        --sha256) kind='hex' ;;
+        --timeout) kind='seconds' ;;
+        esac
+        ;;
+    tok-decode)
+        opts='--output --lines --null --escape --jsonl --model --special --help --version'
+        valued='-o --output -m --model'
+        operands='file ...'
+        case $prev in
+        -o | --output) kind='file' ;;
+        -m | --model) kind='model' ;;
+        esac
+        ;;
+    tok-encode)
+        opts='--count --lines --jsonl --special --no-bos --eos --no-eos --pre --threads --format --output --help --version'
+        valued='--pre -t --threads -f --format -o --output'
+        operands='model file ...'
+        case $prev in
+        --pre) kind='name' ;;
+        -t | --threads) kind='count' ;;
+        -f | --format) kind='words text json cbor' ;;
+        -o | --output) kind='file' ;;
+        esac
+        ;;
+    *) return ;;
+    esac
+    if [[ -z $kind && $cur == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$opts" -- "$cur")
+        return
+    fi
+    if [[ -z $kind ]]; then
+        # Which operand this is: the words before it, without options and
+        # their values.
+        for ((i = 1; i < COMP_CWORD; i++)); do
+            case ${COMP_WORDS[i]} in
+            = | -?*) ;;
+            *) [[ ${COMP_WORDS[i - 1]} == = || " $valued " == *" ${COMP_WORDS[i - 1]} "* ]] || ((n++)) ;;
+            esac
+        done
+        read -ra operands <<<"$operands"
+        i=${#operands[@]}
+        if ((n < i)); then
+            kind=${operands[n]}
+        else
+            kind=...
+        fi
+        [[ $kind == ... ]] && ((i > 1)) && kind=${operands[i - 2]}
+    fi
+    case $kind in
+    words*) mapfile -t COMPREPLY < <(compgen -W "${kind#words }" -- "$cur") ;;
+    name)
+        # What pull takes is in its catalogue, what --rm takes in the cache.
+        [[ $prog == gguf-pull ]] || return
+        if [[ " ${COMP_WORDS[*]} " == *' --rm '* ]]; then
+            mapfile -t COMPREPLY < <(compgen -W "$(gguf-pull --list 2>/dev/null | cut -d ' ' -f 1)" -- "$cur")
+        else
+            mapfile -t COMPREPLY < <(compgen -W "$(gguf-pull --catalog 2>/dev/null | cut -d ' ' -f 1)" -- "$cur")
+        fi
+        ;;
+    model)
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(
+            compgen -f -- "$cur"
+            compgen -W "$(gguf-pull --list 2>/dev/null | cut -d ' ' -f 1)" -- "$cur"
+        )
+        ;;
+    file)
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        ;;
+    esac
+}
+complete -F _llmutils gguf-inspect gguf-pull tok-decode tok-encode
