@@ -117,7 +117,7 @@ bench: all $(TOOLS)
 
 ## lint: layers, symbols, headers, docs, layout, shell scripts
 lint: all
-	B=$B sh tests/lint/lint.sh
+	@B=$B VERBOSE=1 sh tests/lint/lint.sh
 
 ## fmt: put clang-format's layout on every C file; fmt-check only looks
 fmt fmt-check:

@@ -1,46 +1,69 @@
 #!/bin/sh
-# Run every test on the build in $B: unit and fuzz corpora, lint, then bats.
-# All speak TAP; a program that dies without its plan counts as a failure.
-# The last line is "N passed, N failed".
+# Run every test on the build in $B: unit tests, fuzz corpora, lint, bats.
+# JOBS of them (default: the processors) run at a time; what they say comes in
+# a fixed order.  All speak TAP; a test program that ends without its plan, or
+# with a failure that it didn't report, counts as one failure.  The last line
+# is "N passed, N failed".
 B=${B:-build}
-export B
-log=$(mktemp) || exit 1
-trap 'rm -f "$log"' EXIT
+JOBS=${JOBS:-$(nproc)}
+export B JOBS
 
-tap() {
-    name=$1
-    shift
-    echo "# $name"
-    "$@" >"$log.one" 2>"$log.err"
-    rc=$?
-    cat "$log.one" >>"$log"
-    grep '^not ok' "$log.one"
-    if { [ $rc -ne 0 ] && ! grep -q '^not ok' "$log.one"; } ||
-        ! grep -q '^1\.\.' "$log.one"; then
-        echo "not ok - $name: exit $rc" | tee -a "$log"
-    fi
-    if [ $rc -ne 0 ]; then
-        grep '^#' "$log.one" | head -n 60
-        head -n 40 "$log.err"
-    fi
-    rm -f "$log.one" "$log.err"
-}
+# run.sh FOLDER NUMBER COMMAND...: run one, and leave its output in FOLDER.
+if [ $# -gt 0 ]; then
+    at=$1/$2
+    shift 2
+    case $1 in
+    "$B"/fuzz/*) set -- "$1" tests/fuzz/corpus/"${1##*/}"/* ;;
+    esac
+    "$@" >"$at.out" 2>"$at.err" </dev/null
+    echo $? >"$at.new"
+    mv "$at.new" "$at.rc"
+    exit 0
+fi
 
-for t in "$B"/unit/*; do
-    case $t in *.o | *.d) continue ;; esac
-    [ -x "$t" ] && tap "$t" "$t"
-done
-for t in "$B"/fuzz/*; do
-    [ -x "$t" ] && [ -d "tests/fuzz/corpus/${t##*/}" ] &&
-        tap "$t" "$t" "tests/fuzz/corpus/${t##*/}"/*
-done
-tap lint sh tests/lint/lint.sh
-for t in tests/*.bats; do
-    tap "$t" bats --tap "$t"
-done
-pass=$(grep -c '^ok' "$log")
-fail=$(grep -c '^not ok' "$log")
-skip=$(grep -c '^ok .*# skip' "$log")
-pass=$((pass - skip))
-echo "$pass passed, $fail failed$([ "$skip" -gt 0 ] && echo ", $skip skipped")"
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM
+{
+    for t in tests/*.bats; do
+        echo "bats --tap $t"
+    done
+    echo sh tests/lint/lint.sh
+    for t in "$B"/unit/* "$B"/fuzz/*; do
+        case $t in
+        *.[od]) continue ;;
+        "$B"/fuzz/*) [ -d "tests/fuzz/corpus/${t##*/}" ] || continue ;;
+        esac
+        [ -x "$t" ] && echo "$t"
+    done
+} | cat -n >"$tmp/tests"
+xargs -P "$JOBS" -L 1 sh tests/run.sh "$tmp" <"$tmp/tests" &
+
+while read -r n test; do
+    while [ ! -e "$tmp/$n.rc" ]; do
+        kill -0 $! 2>/dev/null || [ -e "$tmp/$n.rc" ] || echo 137 >"$tmp/$n.rc"
+        sleep 0.05
+    done
+    read -r rc <"$tmp/$n.rc"
+    echo "# $test: $(grep -c '^ok' "$tmp/$n.out") ok"
+    cat "$tmp/$n.out" >>"$tmp/log"
+    if { [ "$rc" -ne 0 ] && ! grep -q '^not ok' "$tmp/$n.out"; } ||
+        ! grep -q '^1\.\.' "$tmp/$n.out"; then
+        echo "not ok - $test: exit $rc" | tee -a "$tmp/log"
+    fi
+    # A failure, and the comment lines that say why.
+    awk '/^(ok|1\.\.)/ { bad = 0 } /^not ok/ { bad = 1 } bad' "$tmp/$n.out" |
+        head -n 200
+    [ "$rc" -eq 0 ] || head -n 60 "$tmp/$n.err"
+done <"$tmp/tests"
+
+pass=$(grep -c '^ok' "$tmp/log")
+fail=$(grep -c '^not ok' "$tmp/log")
+skip=$(grep -ci '^ok .*# skip' "$tmp/log")
+if [ "$skip" -gt 0 ]; then
+    grep -i '^ok .*# skip' "$tmp/log" | sed 's/^ok [0-9]* *-* */# skipped: /'
+    echo "$((pass - skip)) passed, $fail failed, $skip skipped"
+else
+    echo "$pass passed, $fail failed"
+fi
 [ "$fail" -eq 0 ]
