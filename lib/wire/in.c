@@ -161,6 +161,19 @@ static int find_end(struct wire_in *in, size_t *len, struct err *e)
     }
 }
 
+/* Jansson has refused the record of LEN bytes.  When it was memory that failed
+ * it may call that an invalid token: a record is held some three times over. */
+static int json_failed(const json_error_t *je, size_t len, struct err *e)
+{
+    void *room = malloc(3 * len);
+
+    free(room);
+    if (!room || json_error_code(je) == json_error_out_of_memory)
+        return err_nomem(e);
+    return err_set(e, ERR_FORMAT, "JSON: line %d, column %d: %s", je->line,
+                   je->column, je->text);
+}
+
 static int next_json(struct wire_in *in, struct wire_rec *rec, struct err *e)
 {
     json_error_t je;
@@ -173,10 +186,7 @@ static int next_json(struct wire_in *in, struct wire_rec *rec, struct err *e)
     obj = json_loadb((char *)in->p + in->pos, len,
                      JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &je);
     if (!obj)
-        return json_error_code(&je) == json_error_out_of_memory
-                   ? err_nomem(e)
-                   : err_set(e, ERR_FORMAT, "JSON: line %d, column %d: %s",
-                             je.line, je.column, je.text);
+        return json_failed(&je, len, e);
     in->pos += len;
     in->cbor.n = 0;
     if (json_object_get(obj, "llm"))

@@ -97,10 +97,9 @@ struct wire_error {
 
 struct wire_out;
 
-/* Write records to FD, which stays the caller's, as FORMAT (not WIRE_TEXT).
- * Each wire_put_ writes its record at once and whole.  The first failure
- * (ERR_IO, ERR_NOMEM) sticks: everything after it, wire_out_close() too,
- * returns it again.  SIGPIPE is left as it is. */
+/* Write records to FD, which stays the caller's, as FORMAT (not WIRE_TEXT),
+ * each at once and whole.  The first ERR_IO or ERR_NOMEM sticks: every later
+ * call, wire_out_close() too, returns it again.  SIGPIPE is left as it is. */
 int wire_out_open(struct wire_out **out, int fd, enum wire_format format,
                   struct err *e);
 /* What messages call FD: "standard output", unless told. */
@@ -155,8 +154,7 @@ struct wire_rec {
 int wire_in_open(struct wire_in **in, int fd, const char *name, struct err *e);
 /* NULL may be closed. */
 void wire_in_close(struct wire_in *in);
-/* Call FN(ARG) each time before more is read: the moment to flush what should
- * be seen, since reading may wait. */
+/* Call FN(ARG) each time before more is read, which may wait: time to flush. */
 void wire_in_before(struct wire_in *in, void (*fn)(void *), void *arg);
 
 /* The next record, as soon as all of it has arrived: 1; 0 at a clean end; -1
@@ -170,8 +168,8 @@ int wire_next(struct wire_in *in, struct wire_rec *rec, struct err *e);
  * the next header is read. */
 const struct wire_header *wire_in_header(const struct wire_in *in);
 
-/* 0 when tokens under H (NULL: unknown) may be used with the vocabulary whose
- * gguf_vocab_id() is VOCAB; else ERR_FORMAT. */
+/* ERR_FORMAT when tokens under H (NULL: unknown) are of another vocabulary than
+ * the one whose gguf_vocab_id() is VOCAB. */
 int wire_check_vocab(const struct wire_header *h, const char *vocab,
                      struct err *e);
 
@@ -195,9 +193,8 @@ int wire_get_json(struct buf *out, const struct wire_rec *r, const char *key,
  * the very bytes that came. */
 int wire_put(struct wire_out *w, const struct wire_rec *r, struct err *e);
 
-/* For programs that write JSON lines of their own, appended to OUT: P[N], which
- * is UTF-8, as a string; and any bytes as "KEY":"string", or as
- * "KEY64":"base64" where they are not UTF-8. */
+/* For JSON that programs write themselves, appended to OUT: P[N], UTF-8, as a
+ * string; and any bytes as "KEY":"string" or, not UTF-8, "KEY64":"base64". */
 void wire_json_string(struct buf *out, const void *p, size_t n);
 void wire_json_bytes(struct buf *out, const char *key, const void *p, size_t n);
 
