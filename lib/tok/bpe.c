@@ -67,60 +67,121 @@ static int alphabet_byte(const char *p, size_t n)
                                                            : -1;
 }
 
-/* Enter merge S, "A B", of rank RANK.  Parts that are no tokens make it a
- * merge that never happens. */
-static int enter_merge(struct tok *t, struct gguf_str s, uint32_t rank,
-                       uint32_t *guess, struct err *e)
+/* A merge on its way into the table, in three steps far enough apart that what
+ * each one looks at has come from memory: 2x over one after another. */
+struct pending {
+    const char *a, *b; /* the parts, NA and NB bytes */
+    uint32_t na, nb;
+    uint64_t ha, hb;
+    struct merge m;
+};
+
+/* Part S, "A B", in two. */
+static int split_merge(struct tok *t, struct pending *q, struct gguf_str s,
+                       uint32_t rank, struct err *e)
 {
-    unsigned char joint[1024];
     const char *space = s.n > 2 ? memchr(s.p + 1, ' ', s.n - 2) : NULL;
-    size_t na, nb, mask = ((size_t)1 << t->merge_bits) - 1, i;
-    struct merge m = {0, 0, rank + 1, NO_ID};
 
     if (!space)
         return err_set(e, ERR_FORMAT,
-                       "tokenizer.ggml.merges: entry %u is not "
-                       "two parts with a space between",
+                       "tokenizer.ggml.merges: entry %u is not two parts with "
+                       "a space between",
                        rank);
-    na = (size_t)(space - s.p);
-    nb = s.n - na - 1;
-    if (na + nb > sizeof joint || na + nb > t->max_len)
+    *q = (struct pending){.a = s.p, .b = space + 1, .m.rank1 = rank + 1};
+    if (s.n - 1 > t->max_len) {
+        q->m.rank1 = 0; /* no token is that long */
         return 0;
-    memcpy(joint, s.p, na);
-    memcpy(joint + na, space + 1, nb);
-    m.a = tok_find_known(t, s.p, na);
-    m.b = tok_find_known(t, space + 1, nb);
-    /* Most files list the results in the order of the merges. */
-    if (*guess < t->n) {
-        struct gguf_str g = tok_string(t, *guess);
-
-        if (g.n == na + nb && !memcmp(g.p, joint, g.n))
-            m.id = *guess;
     }
-    if (m.id == NO_ID)
-        m.id = tok_find_known(t, joint, na + nb);
-    if (m.a == NO_ID || m.b == NO_ID || m.id == NO_ID)
-        return 0;
-    *guess = m.id + 1;
-    for (i = merge_slot(m.a, m.b, t->merge_bits); t->merge[i].rank1;
-         i = (i + 1) & mask)
-        if (t->merge[i].a == m.a && t->merge[i].b == m.b)
-            return 0;
-    t->merge[i] = m;
-    if (t->of_bytes && na <= 2 && nb <= 2) {
-        int a = alphabet_byte(s.p, na), b = alphabet_byte(space + 1, nb);
+    q->na = (uint32_t)(space - s.p);
+    q->nb = (uint32_t)(s.n - q->na - 1);
+    q->ha = tok_hash(t, q->a, q->na);
+    q->hb = tok_hash(t, q->b, q->nb);
+    return 0;
+}
+
+/* Find the parts, and their union, which most files list in the order of the
+ * merges: *GUESS is the one after the last.  Parts that are no tokens make a
+ * merge that never happens. */
+static void find_merge(struct tok *t, struct pending *q, uint32_t *guess,
+                       struct buf *joint)
+{
+    struct merge *m = &q->m;
+    struct gguf_str g = {0};
+
+    if (!m->rank1)
+        return;
+    m->a = tok_find_hash(t, q->a, q->na, q->ha);
+    m->b = tok_find_hash(t, q->b, q->nb, q->hb);
+    if (*guess < t->n)
+        g = tok_string(t, *guess);
+    if (g.n == (size_t)q->na + q->nb && !memcmp(g.p, q->a, q->na) &&
+        !memcmp(g.p + q->na, q->b, q->nb)) {
+        m->id = *guess;
+    } else {
+        joint->n = 0;
+        buf_put(joint, q->a, q->na);
+        buf_put(joint, q->b, q->nb);
+        m->id = joint->bad ? NO_ID : tok_find(t, joint->p, joint->n);
+    }
+    if (m->a == NO_ID || m->b == NO_ID || m->id == NO_ID) {
+        m->rank1 = 0;
+        return;
+    }
+    *guess = m->id + 1;
+    __builtin_prefetch(&t->merge[merge_slot(m->a, m->b, t->merge_bits)], 1);
+}
+
+static void enter_merge(struct tok *t, const struct pending *q)
+{
+    const struct merge *m = &q->m;
+    size_t mask = ((size_t)1 << t->merge_bits) - 1,
+           i = merge_slot(m->a, m->b, t->merge_bits);
+
+    if (!m->rank1)
+        return;
+    for (; t->merge[i].rank1; i = (i + 1) & mask)
+        if (t->merge[i].a == m->a && t->merge[i].b == m->b)
+            return;
+    t->merge[i] = *m;
+    if (t->of_bytes && q->na <= 2 && q->nb <= 2) {
+        int a = alphabet_byte(q->a, q->na), b = alphabet_byte(q->b, q->nb);
 
         if (a >= 0 && b >= 0)
-            t->of_bytes[a][b] = (struct made){m.rank1, m.id};
+            t->of_bytes[a][b] = (struct made){m->rank1, m->id};
     }
-    return 0;
+}
+
+static int enter_merges(struct tok *t, const unsigned char *p, uint32_t n,
+                        struct err *e)
+{
+    enum { AHEAD = 16 };
+    struct pending ring[2 * AHEAD];
+    struct buf joint = {0};
+    uint32_t guess = 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; i < n + 2 * AHEAD; i++) {
+        if (i >= 2 * AHEAD)
+            enter_merge(t, &ring[i % (2 * AHEAD)]);
+        if (i < n &&
+            split_merge(t, &ring[i % (2 * AHEAD)], gguf_str_next(&p), i, e)) {
+            rc = -1;
+            break;
+        }
+        if (i >= AHEAD && i - AHEAD < n)
+            find_merge(t, &ring[(i - AHEAD) % (2 * AHEAD)], &guess, &joint);
+    }
+    if (!rc)
+        rc = buf_ok(&joint, e);
+    buf_free(&joint);
+    return rc;
 }
 
 static int load_merges(struct tok *t, struct err *e)
 {
     const struct gguf_val *v = NULL;
-    const unsigned char *p;
-    uint32_t n = 0, guess = 0;
+    bool bytes = !(t->pretok.flags & PRETOK_RAW);
+    uint32_t n;
 
     if (gguf_get_arr(&v, t->g, "tokenizer.ggml.merges", GGUF_STR, 0, 1u << 30,
                      e) < 0)
@@ -135,15 +196,11 @@ static int load_merges(struct tok *t, struct err *e)
     for (t->merge_bits = 4; (1u << t->merge_bits) / 3 * 2 < n; t->merge_bits++)
         ;
     t->merge = calloc((size_t)1 << t->merge_bits, sizeof *t->merge);
-    if (!(t->pretok.flags & PRETOK_RAW))
+    if (bytes)
         t->of_bytes = calloc(256, sizeof *t->of_bytes);
-    if (!t->merge || (!t->of_bytes && !(t->pretok.flags & PRETOK_RAW)))
+    if (!t->merge || (bytes && !t->of_bytes))
         return err_nomem(e);
-    p = v->p;
-    for (uint32_t i = 0; i < n; i++)
-        if (enter_merge(t, gguf_str_next(&p), i, &guess, e))
-            return -1;
-    return 0;
+    return enter_merges(t, v->p, n, e);
 }
 
 int bpe_open(struct tok *t, struct err *e)

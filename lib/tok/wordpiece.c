@@ -16,33 +16,11 @@
 #include "tok/cache.h"
 #include "tok/unicode.h"
 
-enum { MAX_WORD = 100, STARTS = 1, GOES_ON = 2 };
+enum { MAX_WORD = 100 };
 
 struct wpm {
     bool lower, strip_accents;
-    uint32_t start, on; /* the trie's nodes of tokens that begin a word, and
-                           of those that go on */
 };
-
-/* Enter a token under one byte more, which says whether it begins a word. */
-static int add_token(struct tok *t, uint32_t id, struct err *e)
-{
-    struct gguf_str s = tok_string(t, id);
-    bool starts = s.n > SPACE_LEN && !memcmp(s.p, SPACE, SPACE_LEN);
-    size_t skip = starts ? SPACE_LEN : 0;
-    struct buf b = {0};
-    int rc;
-
-    if (!s.n)
-        return 0;
-    buf_putc(&b, starts ? STARTS : GOES_ON);
-    buf_put(&b, s.p + skip, s.n - skip);
-    rc = buf_ok(&b, e);
-    if (!rc)
-        rc = trie_add(&t->pieces, b.p, b.n, id, e);
-    buf_free(&b);
-    return rc;
-}
 
 int wpm_open(struct tok *t, struct err *e)
 {
@@ -60,11 +38,6 @@ int wpm_open(struct tok *t, struct err *e)
         return -1;
     if (t->role[TOK_UNK] < 0)
         return err_set(e, ERR_FORMAT, "no key tokenizer.ggml.unknown_token_id");
-    for (uint32_t id = 0; id < t->n; id++)
-        if (type_of(t, id) != TOK_CONTROL && add_token(t, id, e))
-            return -1;
-    w->start = trie_next(&t->pieces, TRIE_ROOT, STARTS);
-    w->on = trie_next(&t->pieces, TRIE_ROOT, GOES_ON);
     return 0;
 }
 
@@ -73,33 +46,42 @@ void wpm_close(struct tok *t)
     free(t->wpm);
 }
 
-/* The word P[N], NCHAR characters, to tokens. */
+/* The longest token that begins P[N], no shorter than MIN: its length, and its
+ * id in *ID; 0 if there is none. */
+static size_t longest(const struct tok *t, const unsigned char *p, size_t n,
+                      size_t min, uint32_t *id)
+{
+    for (size_t k = n < t->max_len ? n : t->max_len; k >= min; k--) {
+        if (k < n && (p[k] & 0xc0) == 0x80)
+            continue;
+        *id = tok_find_text(t, p, k);
+        if (*id != NO_ID)
+            return k;
+    }
+    return 0;
+}
+
+/* The word P[N], with U+2581 in front and NCHAR characters after it, to
+ * tokens. */
 static void word(struct tok_enc *enc, const unsigned char *p, size_t n,
                  size_t nchar)
 {
     const struct tok *t = enc->t;
     size_t before = enc->out->n;
-    uint32_t node = t->wpm->start;
+    uint32_t id = NO_ID;
 
-    for (size_t at = 0; at < n; node = t->wpm->on) {
-        uint32_t id = NO_ID;
-        size_t best = at;
+    for (size_t at = 0, k; at < n; at += k) {
+        /* A U+2581 of the text does not make a token begin a word. */
+        bool no = nchar > MAX_WORD || (at && n - at >= SPACE_LEN &&
+                                       !memcmp(p + at, SPACE, SPACE_LEN));
 
-        for (size_t k = at; k < n && node;) {
-            node = trie_next(&t->pieces, node, p[k++]);
-            if (node && t->pieces.value[node] &&
-                (k == n || (p[k] & 0xc0) != 0x80)) {
-                id = t->pieces.value[node] - 1;
-                best = k;
-            }
-        }
-        if (id == NO_ID || nchar > MAX_WORD) {
+        k = no ? 0 : longest(t, p + at, n - at, at ? 1 : SPACE_LEN + 1, &id);
+        if (!k) {
             enc->out->n = before;
             ids_put(enc, (uint32_t)t->role[TOK_UNK]);
             return;
         }
         ids_put(enc, id);
-        at = best;
     }
 }
 
@@ -126,6 +108,8 @@ static void put_char(struct words *w, uint32_t cp)
 
     if (alone)
         end_word(w);
+    if (!w->b->n)
+        buf_put(w->b, SPACE, SPACE_LEN);
     buf_put(w->b, c, utf8_put(c, cp));
     w->nchar++;
     if (alone)
