@@ -21,6 +21,7 @@ for p in "$bin"/*; do
 done >"$tmp/tables"
 
 note='Written by completions/generate.sh; do not edit.'
+# shellcheck disable=SC2016 # awk's dollars
 awk_common='
 function words(arg) { # the fixed words of an argument, else ""
     if (arg !~ /^[a-z0-9_.-]+([|][a-z0-9_.-]+)+$/)
@@ -60,7 +61,7 @@ $1 == "O" {
     opts = opts (opts ? " " : "") "--" name
     if (!arg)
         next
-    both = (letter ? "-" letter " " : "") "--" name
+    both = (letter != "" ? "-" letter " " : "") "--" name
     valued = valued (valued ? " " : "") both
     k = words(arg)
     gsub(/ /, " | ", both)
@@ -145,13 +146,16 @@ function action(what, k) {
     return k ? "(" k ")" : what == "file" ? "_files" : what == "model" ? "_llmutils_models" : " "
 }
 function quoted(s) { # in single quotes, and nothing special to _arguments
-    gsub(/[][:\\]/, "\\\\&", s)
+    gsub(/\\/, "\\\\\\\\", s)
+    gsub(/\[/, "\\[", s)
+    gsub(/\]/, "\\]", s)
+    gsub(/:/, "\\:", s)
     gsub(/\047/, "\047\\\047\047", s)
     return s
 }
 $1 == "P" {
     if (was)
-        print "    ;;"
+        print "\n    ;;"
     was = prog
     printf "%s)\n    _arguments -s -S", prog
     for (i = 1; i <= n; i++) {
@@ -167,7 +171,7 @@ $1 == "P" {
 $1 == "O" {
     tail = arg ? ":" quoted(arg) ":" action(arg) : ""
     eq = arg ? "=" : ""
-    if (letter)
+    if (letter != "")
         printf " \\\n        \047(-%s --%s)\047{-%s%s,--%s%s}\047[%s]%s\047", letter, name,
                letter, arg ? "+" : "", name, eq, quoted(help), tail
     else
@@ -202,7 +206,7 @@ $1 == "O" {
     k = words(arg)
     how = !arg ? "" : k ? " -x -a " quoted(k) : arg == "file" ? " -r -F" : \
         arg == "model" ? " -r -F -a \047(__llmutils_names --list)\047" : " -x"
-    print "complete -c " prog (letter ? " -s " letter : "") " -l " name how " -d " quoted(help)
+    print "complete -c " prog (letter != "" ? " -s " letter : "") " -l " name how " -d " quoted(help)
 }' "$tmp/tables"
 } >"$tmp/llmutils.fish"
 

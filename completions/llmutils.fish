@@ -41,7 +41,7 @@ complete -c gguf-pull -s V -l version -d 'print the version'
 complete -c tok-decode -e
 complete -c tok-decode -s o -l output -r -F -d 'write there, not to standard output'
 complete -c tok-decode -s L -l lines -d 'a newline after each sequence'
-complete -c tok-decode -l null -d 'a NUL after each sequence'
+complete -c tok-decode -s 0 -l null -d 'a NUL after each sequence'
 complete -c tok-decode -s e -l escape -d 'newlines and backslashes in text as \\n and \\\\'
 complete -c tok-decode -s J -l jsonl -d 'a line of JSON for each sequence'
 complete -c tok-decode -s m -l model -r -F -a '(__llmutils_names --list)' -d 'make the text of records that have none'
