@@ -195,7 +195,7 @@ static int load_merges(struct tok *t, struct err *e)
     n = (uint32_t)v->n;
     for (t->merge_bits = 4; (1u << t->merge_bits) / 3 * 2 < n; t->merge_bits++)
         ;
-    t->merge = calloc((size_t)1 << t->merge_bits, sizeof *t->merge);
+    t->merge = pages_alloc(sizeof *t->merge << t->merge_bits);
     if (bytes)
         t->of_bytes = calloc(256, sizeof *t->of_bytes);
     if (!t->merge || (bytes && !t->of_bytes))

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/num.h"
+#include "base/pages.h"
 #include "base/utf8.h"
 #include "tok/pretok.h"
 #include "tok/tok.h"

@@ -123,7 +123,7 @@ static int load_strings(struct tok *t, struct err *e)
     t->offset = malloc(t->n * sizeof *t->offset);
     for (t->slot_bits = 4; (1u << t->slot_bits) / 3 * 2 < t->n; t->slot_bits++)
         ;
-    t->slot = calloc((size_t)1 << t->slot_bits, sizeof *t->slot);
+    t->slot = pages_alloc(sizeof *t->slot << t->slot_bits);
     if (!t->offset || !t->slot)
         return err_nomem(e);
     enter_all(t, v->p);
@@ -493,10 +493,10 @@ void tok_close(struct tok *t)
     trie_free(&t->special);
     trie_free(&t->pieces);
     free(t->offset);
-    free(t->slot);
+    pages_free(t->slot, sizeof *t->slot << t->slot_bits);
     free(t->eog);
     free(t->strip);
-    free(t->merge);
+    pages_free(t->merge, sizeof *t->merge << t->merge_bits);
     free(t->of_bytes);
     free(t->joined);
     free(t);
