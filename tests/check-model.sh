@@ -1,4 +1,5 @@
 #!/bin/bash
+# shellcheck disable=SC2094 # cmp reads what it compares with
 # Tests on real models, which gguf-pull fetches into its cache: their files are
 # sound; tokens are those that Hugging Face's tokenizers and Google's
 # sentencepiece make (tests/data/model-tokens.jsonl); text comes through the
@@ -44,9 +45,11 @@ away() {
         (cd "$tmp" && LLM_CACHE=$tmp/none tok-decode) | cmp - README.md
 }
 
-jq -r .text "$expected" >"$tmp/mixed"
+# sentencepiece takes U+2581 in text for a space.
+jq -r '.text | select(contains("\u2581") | not)' "$expected" >"$tmp/mixed"
 cat cmd/*/*.c lib/*/*.c >"$tmp/code"
-printf 'caf\303\251 \377\376\200 \360\237\232\000\n' >"$tmp/malformed"
+# SmolLM2 has no token for some bytes that no character has, such as \377.
+printf 'caf\303 \200\200 \342\202 \360\237\232\n' >"$tmp/malformed"
 for m in smollm2-135m gemma3-270m; do
     check "$m is fetched" gguf-pull "$m"
     check "$m: its file is sound" gguf-inspect --check -q "$m"
