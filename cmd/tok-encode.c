@@ -94,7 +94,7 @@ static int emit(struct run *r, const void *p, size_t n, struct err *e)
         return 0;
     if (!r->out)
         return print_tokens(r, e);
-    if (!tok_lossless(r->t)) {
+    if (!tok_verbatim(r->t)) {
         r->text.n = 0;
         if (tok_decode(&r->text, r->t, r->ids.p, r->ids.n,
                        (special ? TOK_SHOW_SPECIAL : 0u) |
@@ -335,6 +335,10 @@ int main(int argc, char **argv)
         put_header(&r, g);
     st = io_each(argv + i, argc - i,
                  by_line || by_json ? encode_lines : encode_text, &r);
+    if (tok_replaced(r.enc))
+        warn("%llu characters have no token in this vocabulary and were "
+             "replaced",
+             (unsigned long long)tok_replaced(r.enc));
     if (wire_out_close(r.out, &e) && !st)
         die(&e);
     pool_free(r.pool);

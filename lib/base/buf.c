@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *buf_reserve(struct buf *b, size_t n)
+void *buf_grow(struct buf *b, size_t n)
 {
     if (b->bad)
         return NULL;
@@ -28,31 +28,6 @@ void *buf_reserve(struct buf *b, size_t n)
         b->cap = cap;
     }
     return b->p + b->n;
-}
-
-void *buf_add(struct buf *b, size_t n)
-{
-    void *p = buf_reserve(b, n);
-
-    if (p)
-        b->n += n;
-    return p;
-}
-
-void buf_put(struct buf *b, const void *p, size_t n)
-{
-    void *to = buf_add(b, n);
-
-    if (to && n)
-        memcpy(to, p, n);
-}
-
-void buf_putc(struct buf *b, int c)
-{
-    unsigned char *p = buf_add(b, 1);
-
-    if (p)
-        *p = (unsigned char)c;
 }
 
 void buf_puts(struct buf *b, const char *s)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -18,12 +19,41 @@ struct buf {
     bool bad;
 };
 
+/* What the next four come to when the room runs out. */
+void *buf_grow(struct buf *b, size_t n);
+
 /* Make room for N more bytes and return where they start; NULL when BAD. */
-void *buf_reserve(struct buf *b, size_t n);
+static inline void *buf_reserve(struct buf *b, size_t n)
+{
+    return b->p && n <= b->cap - b->n && !b->bad ? b->p + b->n : buf_grow(b, n);
+}
+
 /* The same, and count them as written. */
-void *buf_add(struct buf *b, size_t n);
-void buf_put(struct buf *b, const void *p, size_t n);
-void buf_putc(struct buf *b, int c);
+static inline void *buf_add(struct buf *b, size_t n)
+{
+    void *p = buf_reserve(b, n);
+
+    if (p)
+        b->n += n;
+    return p;
+}
+
+static inline void buf_put(struct buf *b, const void *p, size_t n)
+{
+    void *to = buf_add(b, n);
+
+    if (to && n)
+        memcpy(to, p, n);
+}
+
+static inline void buf_putc(struct buf *b, int c)
+{
+    unsigned char *p = buf_add(b, 1);
+
+    if (p)
+        *p = (unsigned char)c;
+}
+
 void buf_puts(struct buf *b, const char *s);
 void buf_printf(struct buf *b, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -203,6 +203,25 @@ static int load_merges(struct tok *t, struct err *e)
     return enter_merges(t, v->p, n, e);
 }
 
+/* U+FFFD, as a piece of its own. */
+static void set_replacement(struct tok *t)
+{
+    static const unsigned char p[3] = {0xef, 0xbf, 0xbd};
+    struct symbol s[3];
+    size_t k = 0;
+
+    if (t->pretok.flags & PRETOK_RAW) {
+        s[k++].id = tok_find_text(t, p, 3);
+    } else if (!t->by_rank) {
+        for (; k < 3; k++)
+            s[k] = (struct symbol){t->byte_id[p[k]], (uint32_t)k};
+        k = merge_few(t, p, 3, s, k, bytes_pair, bpe_pair);
+    }
+    for (size_t i = 0; i < k; i++)
+        if (s[i].id != NO_ID)
+            t->replacement[t->nreplacement++] = s[i].id;
+}
+
 int bpe_open(struct tok *t, struct err *e)
 {
     bool bytes;
@@ -221,9 +240,15 @@ int bpe_open(struct tok *t, struct err *e)
             s[4] = (unsigned char)"0123456789ABCDEF"[b & 15];
         }
         t->byte_id[b] = tok_find(t, s, n);
+        /* deepseek-coder has user-defined tokens spelled as the alphabet spells
+         * bytes that UTF-8 never has; they are their spelling. */
+        if (t->byte_id[b] != NO_ID && bytes &&
+            type_of(t, t->byte_id[b]) == TOK_USER_DEFINED)
+            t->byte_id[b] = NO_ID;
     }
     t->add_bos |= !!(t->pretok.flags & (PRETOK_ADD_BOS | PRETOK_FORCE_BOS));
     t->add_eos |= !!(t->pretok.flags & PRETOK_ADD_SEP);
+    set_replacement(t);
     return t->pretok.flags & PRETOK_ESCAPE ? joined_open(t, e) : 0;
 }
 
@@ -253,18 +278,24 @@ static size_t char_symbols(const struct tok *t, const unsigned char *p,
 void put_unknown(struct tok_enc *enc, const unsigned char *p, size_t n)
 {
     const struct tok *t = enc->t;
+    int32_t unknown = t->role[TOK_UNK];
     bool all = true;
 
     for (size_t i = 0; i < n; i++)
         all &= t->byte_id[p[i]] != NO_ID;
-    if (!all && t->role[TOK_UNK] < 0) {
-        enc->missing = p[0];
+    if (all) {
+        for (size_t i = 0; i < n; i++)
+            ids_put(enc, t->byte_id[p[i]]);
         return;
     }
-    if (!all)
-        ids_put(enc, (uint32_t)t->role[TOK_UNK]);
-    for (size_t i = 0; all && i < n; i++)
-        ids_put(enc, t->byte_id[p[i]]);
+    enc->replaced++;
+    /* An unknown token that is a control token (some models name their end of
+     * text so) is nothing that a text may become. */
+    if (unknown >= 0 && type_of(t, (uint32_t)unknown) != TOK_CONTROL)
+        ids_put(enc, (uint32_t)unknown);
+    else
+        for (int i = 0; i < t->nreplacement; i++)
+            ids_put(enc, t->replacement[i]);
 }
 
 void put_symbols(struct tok_enc *enc, const unsigned char *p, size_t n,
@@ -351,6 +382,7 @@ const unsigned char *spell_spaces(struct buf *work, const unsigned char *p,
 static void new_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
 {
     size_t before = enc->out->n, spelled = n;
+    uint64_t replaced = enc->replaced;
     const unsigned char *q = p;
 
     if (enc->t->pretok.flags & PRETOK_ESCAPE) {
@@ -374,7 +406,7 @@ static void new_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
     }
     if (!enc->nomem)
         merge_piece(enc, q, spelled);
-    if (!enc->nomem && enc->missing < 0)
+    if (!enc->nomem && enc->replaced == replaced)
         cache_put(&enc->cache, p, n, enc->out->p + before,
                   enc->out->n - before);
 }

@@ -126,17 +126,18 @@ int tok_decode(struct buf *out, const struct tok *t, const uint32_t *ids,
     return buf_ok(out, e);
 }
 
+bool tok_verbatim(const struct tok *t)
+{
+    return t->kind != KIND_WPM && t->kind != KIND_UGM;
+}
+
 bool tok_lossless(const struct tok *t)
 {
     if (t->kind != KIND_RWKV &&
         (t->kind != KIND_BPE || t->pretok.flags & (PRETOK_RAW | PRETOK_ESCAPE)))
         return false;
-    /* A user-defined token is its spelling, even where that is a byte's name
-     * in the alphabet (deepseek-coder: bytes that UTF-8 never has). */
     for (int b = 0; b < 256; b++)
-        if (t->byte_id[b] == NO_ID ||
-            (t->kind == KIND_BPE &&
-             type_of(t, t->byte_id[b]) == TOK_USER_DEFINED))
+        if (t->byte_id[b] == NO_ID)
             return false;
     return true;
 }

@@ -95,6 +95,11 @@ void tok_begin(struct tok_enc *enc)
     enc->bos = NO_ID;
 }
 
+uint64_t tok_replaced(const struct tok_enc *enc)
+{
+    return enc->replaced;
+}
+
 static bool space_at(const unsigned char *p, const unsigned char *end,
                      size_t *len)
 {
@@ -217,10 +222,6 @@ static int outcome(const struct tok_enc *enc, struct err *e)
 {
     if (enc->nomem)
         return err_nomem(e);
-    if (enc->missing >= 0)
-        return err_set(e, ERR_UNSUPPORTED,
-                       "the vocabulary has no token for byte 0x%02x",
-                       (unsigned)enc->missing);
     return 0;
 }
 
@@ -228,7 +229,6 @@ static void prepare(struct tok_enc *enc, struct tok_ids *ids)
 {
     enc->out = ids;
     enc->nomem = false;
-    enc->missing = -1;
     for (size_t i = 0; i < sizeof enc->work / sizeof *enc->work; i++)
         enc->work[i].bad = false;
 }
@@ -373,6 +373,7 @@ int tok_feed_pool(struct tok_enc *enc, struct pool *pool, struct tok_ids *ids,
         struct tok_enc *w = share[i].enc;
 
         w->own.n = 0;
+        w->replaced = 0;
         prepare(w, &w->own);
         w->begun = true;
         w->after_special = w->strip = false;
@@ -395,8 +396,7 @@ int tok_feed_pool(struct tok_enc *enc, struct pool *pool, struct tok_ids *ids,
             memcpy(to, w->own.p, w->own.n * sizeof *to);
         ids->n += to ? w->own.n : 0;
         enc->nomem |= w->nomem;
-        if (w->missing >= 0)
-            enc->missing = w->missing;
+        enc->replaced += w->replaced;
         enc->after_special = w->after_special;
         enc->strip = w->strip;
         enc->bos = NO_ID;

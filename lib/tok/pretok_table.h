@@ -144,12 +144,14 @@ struct pretok_name {
 /* The letters of deepseek-llm: cased ones, of the blocks it knows. */
 /* Escapes stand for characters that normalising editors would replace. */
 #define RE_CASED                                                                                                                         \
-    "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-"                                \
+    "A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-"                                       \
+    "ჅᎠ-"                                                                                                                            \
     "Ᏽᏸ-"                                                                                                                            \
     "ᏽᲐ-ᲺᲽ-Ჿ"                                                                                                                  \
     "ᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-\u1f7dᾀ-ᾴᾶ-ᾼ\u1fbeῂ-ῄῆ-ῌῐ-\u1fd3"            \
     "ῖ-\u1fdbῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\u2126ℨ\u212a-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮ" \
-    "ⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-"                                \
+    "ⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-"                                         \
+    "𐓓𐓘-"                                                                                                                          \
     "𐓻𐲀-"                                                                                                                          \
     "𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃"
 /* Kimi's classes leave the Han characters out. */
@@ -256,7 +258,8 @@ static const struct pretok_rule pretok_rules[] = {
            "[^\\s\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\u200c\u200dⒶ-ⓩ🄰-🅉🅐-🅩🅰-🆉]"
            "+"}}},
     [RULE_YOUTU] = {"youtu",
-                    {SPLIT("[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]"
+                    {SPLIT("[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-"
+                           "ㄯ]"
                            "+"
                            "|"
                            "[一-龥぀-ゟ゠-ヿ]+"),

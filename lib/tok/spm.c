@@ -95,6 +95,7 @@ static void piece(struct tok_enc *enc, const unsigned char *p, size_t n,
                   const unsigned char *end, bool prefix)
 {
     size_t before, spelled = n;
+    uint64_t replaced = enc->replaced;
     const unsigned char *q;
 
     if (!prefix && cache_get(enc, p, n, end))
@@ -112,7 +113,7 @@ static void piece(struct tok_enc *enc, const unsigned char *p, size_t n,
         spelled_piece(enc, q - SPACE_LEN, spelled + SPACE_LEN);
     else
         spelled_piece(enc, q, spelled);
-    if (!prefix && !enc->nomem && enc->missing < 0)
+    if (!prefix && !enc->nomem && enc->replaced == replaced)
         cache_put(&enc->cache, p, n, enc->out->p + before,
                   enc->out->n - before);
 }

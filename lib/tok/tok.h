@@ -12,8 +12,9 @@
  * is one thread's encoder with its cache of pieces already met.
  *
  * Text may be any bytes.  What is not UTF-8 is treated byte by byte, by the
- * vocabulary's byte tokens.  Text never becomes a control token unless
- * TOK_SPECIAL is given.
+ * vocabulary's byte tokens.  Where it has none for a byte (those that UTF-8
+ * never has), the tokens of U+FFFD stand for it, and tok_replaced() counts.
+ * Text never becomes a control token unless TOK_SPECIAL is given.
  */
 #ifndef LLM_TOK_TOK_H
 #define LLM_TOK_TOK_H
@@ -104,8 +105,8 @@ struct tok_enc *tok_enc_new(const struct tok *t, unsigned flags, struct err *e);
 void tok_enc_free(struct tok_enc *enc);
 
 /* Append to IDS the tokens of the whole text P[N], BOS and EOS as FLAGS and
- * the model say.  Fails with
- * ERR_NOMEM, or ERR_UNSUPPORTED for a byte that has no token at all. */
+ * the model say.  Only
+ * memory can fail. */
 int tok_encode(struct tok_enc *enc, struct tok_ids *ids, const void *p,
                size_t n, struct err *e);
 
@@ -123,6 +124,10 @@ int tok_feed_pool(struct tok_enc *enc, struct pool *pool, struct tok_ids *ids,
                   const void *p, size_t n, bool last, size_t *used,
                   struct err *e);
 
+/* How many characters no token spelled, so far, of all that ENC encoded: each
+ * became U+FFFD, or the unknown token. */
+uint64_t tok_replaced(const struct tok_enc *enc);
+
 enum {
     TOK_SHOW_SPECIAL = 1, /* control tokens by their spelling, not as nothing */
     TOK_AT_START = 2,     /* the first of IDS begins a text */
@@ -136,7 +141,10 @@ int tok_decode(struct buf *out, const struct tok *t, const uint32_t *ids,
 /* Is text after token ID the start of a text, as TOK_AT_START means it? */
 bool tok_starts_text(const struct tok *t, uint32_t id);
 
-/* True when decoding an encoded text gives that text, whatever it is. */
+/* True when tokens stand for the text as it came: nothing is normalised. */
+bool tok_verbatim(const struct tok *t);
+/* True when, besides, every byte has a token: decoding an encoded text gives
+ * that text, whatever it is. */
 bool tok_lossless(const struct tok *t);
 
 #endif

@@ -63,7 +63,9 @@ struct tok {
     size_t neog;
     const struct gguf_val *suppress; /* ints, or NULL */
     bool add_bos, add_eos, add_space_prefix, remove_extra_space;
-    uint32_t byte_id[256]; /* the token for one byte; NO_ID if none */
+    uint32_t byte_id[256];   /* the token for one byte; NO_ID if none */
+    uint32_t replacement[3]; /* U+FFFD's tokens */
+    int nreplacement;
 
     /* spellings found in the text before anything else */
     struct trie special;
@@ -146,7 +148,7 @@ struct tok_enc {
     unsigned flags;
     struct tok_ids *out;
     bool nomem;
-    int missing; /* a byte that no token spells, or -1 */
+    uint64_t replaced; /* characters that no token spelled */
     /* where in the sequence the next byte stands */
     bool begun;         /* BOS has been dealt with */
     bool after_special; /* nothing, or a special token, before it */
