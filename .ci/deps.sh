@@ -33,7 +33,6 @@ mandoc                has mandoc
 shellcheck            has shellcheck
 clang-format          has clang-format
 jq                    has jq
-zstd                  has zstd
 openssl               has openssl
 END
 }

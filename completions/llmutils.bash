@@ -33,7 +33,7 @@ _llmutils() {
         esac
         ;;
     tok-decode)
-        opts='--output --lines --null --escape --jsonl --model --special --help --version'
+        opts='--output --lines --null --escape --jsonl --model --raw --special --help --version'
         valued='-o --output -m --model'
         operands='file ...'
         case $prev in
