@@ -197,8 +197,14 @@ static void line_layers(const char *label, const struct gguf_config *c,
             continue;
         printf("%s%lld", from ? ", " : "", (long long)n);
         if (from || i < c->layers) {
-            printf(from ? " (%lld" : " (layers %lld", (long long)from);
-            printf(i - 1 > from ? "-%lld)" : ")", (long long)(i - 1));
+            printf(" (%s%lld",
+                   from    ? ""
+                   : i > 1 ? "layers "
+                           : "layer ",
+                   (long long)from);
+            if (i - 1 > from)
+                printf("-%lld", (long long)(i - 1));
+            putchar(')');
         }
         from = i;
     }

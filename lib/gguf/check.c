@@ -101,25 +101,30 @@ static bool bad_elem(const unsigned char *p, uint32_t type)
     return false;
 }
 
-/* Is anything bad among BYTES bytes?  One pass without branches, so that the
- * usual answer, no, costs no more than reading. */
+/* May anything be bad among BYTES bytes?  No is exact, and the usual answer:
+ * eight bytes at a time, an exponent of all ones carries into the sign's
+ * place, and nothing else does. */
 static bool any_bad(const unsigned char *p, size_t bytes, uint32_t type)
 {
-    uint32_t acc = 0;
+    static const struct {
+        uint32_t type;
+        uint64_t exponent, one;
+    } lanes[] = {
+        {GGUF_T_F32, 0x7f8000007f800000, 0x0080000000800000},
+        {GGUF_T_F16, 0x7c007c007c007c00, 0x0400040004000400},
+        {GGUF_T_BF16, 0x7f807f807f807f80, 0x0080008000800080},
+        {GGUF_T_F64, 0x7ff0000000000000, 0x0010000000000000},
+    };
+    uint64_t e = 0, one = 0, carry = 0;
 
-    if (type == GGUF_T_F32)
-        for (size_t i = 0; i < bytes; i += 4)
-            acc |= (rd_u32(p + i) & 0x7f800000) + 0x00800000;
-    else if (type == GGUF_T_F64)
-        for (size_t i = 0; i < bytes; i += 8)
-            acc |= (rd_u32(p + i + 4) & 0x7ff00000) + 0x00100000;
-    else if (type == GGUF_T_BF16)
-        for (size_t i = 0; i < bytes; i += 2)
-            acc |= ((uint32_t)(rd_u16(p + i) & 0x7f80) + 0x0080) << 16;
-    else
-        for (size_t i = 0; i < bytes; i += 2)
-            acc |= ((uint32_t)(rd_u16(p + i) & 0x7c00) + 0x0400) << 16;
-    return acc >> 31;
+    for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+        if (lanes[i].type == type) {
+            e = lanes[i].exponent;
+            one = lanes[i].one;
+        }
+    for (size_t i = 0; i + 8 <= bytes; i += 8)
+        carry |= (rd_u64(p + i) & e) + one;
+    return (carry & (e << 1) & ~e) || bytes % 8;
 }
 
 static uint64_t bad_elems(uint64_t *first, const struct gguf_tensor *t)
