@@ -58,6 +58,6 @@ rt=$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-r
 need=$(echo "$need" | sed "s/libclang-rt-dev/$rt/")
 # shellcheck disable=SC2086 # a list of packages
 $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-    --no-install-recommends $need || exit 1
+    --no-install-recommends $need >/dev/null || exit 1
 need=$(missing)
 [ -z "$need" ] || { echo "installed, but not found:$need" >&2; exit 1; }
