@@ -448,18 +448,16 @@ static int take_version(uint32_t *version, struct cur *c)
 
 int gguf_read_shard(struct gguf *g, struct shard *s, int i, struct err *e)
 {
-    struct cur c = {.p = s->map.p,
-                    .end = s->map.p + s->map.n,
-                    .kept = s->map.p,
-                    .map = s->mapped ? &s->map : NULL,
-                    .e = e};
+    struct cur c = {.map = s->mapped ? &s->map : NULL, .e = e};
     uint64_t ntensor = 0, nkey = 0;
 
     s->pub.path = s->path;
     s->pub.bytes = s->map.n;
     if (s->map.n < 4 || memcmp(s->map.p, "GGUF", 4))
         return not_gguf(&s->map, e);
-    c.p += 4;
+    c.kept = s->map.p;
+    c.end = s->map.p + s->map.n;
+    c.p = s->map.p + 4;
     if (take_version(&s->pub.version, &c) || take_u64(&ntensor, &c) ||
         take_u64(&nkey, &c))
         return err_prefix(e, "header");
