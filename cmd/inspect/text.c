@@ -171,12 +171,12 @@ static int64_t window(const struct gguf_layer *l)
 
 static int64_t k_len(const struct gguf_layer *l)
 {
-    return l->kv ? l->k_len : 0;
+    return l->k_len;
 }
 
 static int64_t v_len(const struct gguf_layer *l)
 {
-    return l->kv ? l->v_len : 0;
+    return l->v_len;
 }
 
 /* One number when all layers agree, else runs: "8 (layers 0-3), 1 (4)". */
@@ -195,7 +195,11 @@ static void line_layers(const char *label, const struct gguf_config *c,
 
         if (i < c->layers && get(&c->layer[i]) == n)
             continue;
-        printf("%s%lld", from ? ", " : "", (long long)n);
+        fputs(from ? ", " : "", stdout);
+        if (n || get != window)
+            printf("%lld", (long long)n);
+        else
+            fputs("none", stdout);
         if (from || i < c->layers) {
             printf(" (%s%lld",
                    from    ? ""
@@ -217,7 +221,7 @@ static void show_rope(const struct gguf_config *c)
         return;
     line("rope");
     if (c->rope_base)
-        printf("base %g%s", c->rope_base, c->rope_dims ? ", " : "");
+        printf("base %.10g%s", c->rope_base, c->rope_dims ? ", " : "");
     if (c->rope_dims)
         printf("%lld dimensions", (long long)c->rope_dims);
     if (c->rope_scaling.n) {
