@@ -144,7 +144,33 @@ static const unsigned char *first_that(const unsigned char *p,
     return p;
 }
 
-static const unsigned char *digits_search(const unsigned char *p,
+/* What is known of the digits at hand, so that a long run is not counted again
+ * for each three of it: COUNT digits from AT to END; numbers of any kind up to
+ * NUMBERS. */
+struct run_memo {
+    const unsigned char *at, *end, *numbers;
+    size_t count;
+};
+
+/* The digits from Q on, their number in *COUNT; where they stop. */
+static const unsigned char *digits(struct run_memo *m, const unsigned char *q,
+                                   const unsigned char *end, bool final,
+                                   size_t *count, bool *more)
+{
+    *more = false;
+    if (m->at && q >= m->at && q < m->end) {
+        for (size_t len; m->at < q; m->at += len, m->count--)
+            class_at(m->at, end, true, &len);
+    } else {
+        m->end = span(q, end, final, is_digit, &m->count, more);
+        m->at = *more ? NULL : q;
+    }
+    *count = m->count;
+    return m->end;
+}
+
+static const unsigned char *digits_search(struct run_memo *m,
+                                          const unsigned char *p,
                                           const unsigned char *end, bool final,
                                           bool word, size_t *len)
 {
@@ -156,7 +182,7 @@ static const unsigned char *digits_search(const unsigned char *p,
         p = first_that(p, end, final, is_digit, len);
         if (p == end || *len == REGEX_MORE)
             return p;
-        q = span(p, end, final, is_digit, &count, &more);
+        q = digits(m, p, end, final, &count, &more);
         if (more) {
             *len = REGEX_MORE;
             return p;
@@ -171,29 +197,31 @@ static const unsigned char *digits_search(const unsigned char *p,
     }
 }
 
-static const unsigned char *numbers_search(const unsigned char *p,
+static const unsigned char *numbers_search(struct run_memo *m,
+                                           const unsigned char *p,
                                            const unsigned char *end, bool final,
                                            size_t *len)
 {
-    const unsigned char *q, *run_end;
+    const unsigned char *q;
     size_t count;
-    bool more;
+    bool more = false;
 
     p = first_that(p, end, final, is_number, len);
     if (p == end || *len == REGEX_MORE)
         return p;
-    run_end = span(p, end, final, is_number, &count, &more);
+    if (!m->numbers || p >= m->numbers)
+        m->numbers = span(p, end, final, is_number, &count, &more);
     if (more) {
+        m->numbers = NULL;
         *len = REGEX_MORE;
         return p;
     }
-    for (q = p; q < run_end; q += *len) {
-        bool digit = is_digit(class_at(q, end, true, len));
-
-        span(q, run_end, true, is_digit, &count, &more);
-        if (q > p && digit && count % 3 == 0)
-            break;
-    }
+    for (q = p; q < m->numbers; q += *len)
+        if (is_digit(class_at(q, end, true, len))) {
+            digits(m, q, m->numbers, true, &count, &more);
+            if (q > p && count % 3 == 0)
+                break;
+        }
     *len = (size_t)(q - p);
     return p;
 }
@@ -237,6 +265,7 @@ static const unsigned char *before_search(const struct regex *re,
 }
 
 static const unsigned char *level_search(const struct pretok_level *l,
+                                         struct run_memo *m,
                                          const unsigned char *p,
                                          const unsigned char *end, bool final,
                                          size_t *len)
@@ -246,11 +275,11 @@ static const unsigned char *level_search(const struct pretok_level *l,
     case PRETOK_KEEP:
         break;
     case PRETOK_DIGITS_ND:
-        return digits_search(p, end, final, false, len);
+        return digits_search(m, p, end, final, false, len);
     case PRETOK_DIGITS_WORD:
-        return digits_search(p, end, final, true, len);
+        return digits_search(m, p, end, final, true, len);
     case PRETOK_DIGITS_N:
-        return numbers_search(p, end, final, len);
+        return numbers_search(m, p, end, final, len);
     case PRETOK_DIGIT_BYTES:
         return digit_bytes_search(p, end, final, len);
     case PRETOK_BEFORE:
@@ -310,6 +339,7 @@ static const unsigned char *walk_level(const struct walk *w, int level,
                                        const unsigned char *end, bool final)
 {
     const struct pretok_level *l = &w->pt->level[level];
+    struct run_memo memo = {0};
 
     if (level == w->pt->nlevel) {
         if (!final)
@@ -321,7 +351,7 @@ static const unsigned char *walk_level(const struct walk *w, int level,
         return walk_last(w, l, p, stop, end, final);
     while (p < stop) {
         size_t n;
-        const unsigned char *q = level_search(l, p, end, final, &n);
+        const unsigned char *q = level_search(l, &memo, p, end, final, &n);
         bool more = n == REGEX_MORE || (q == end && !final);
 
         if (q > p) {
