@@ -83,8 +83,42 @@ static int print_tokens(struct run *r, struct err *e)
     return 0;
 }
 
-/* Pass on the tokens in r->ids, made of the bytes P[N]. */
-static int emit(struct run *r, const void *p, size_t n, struct err *e)
+/* Is ID what the model puts around a text: BOS and CLS, EOS and SEP? */
+static bool is_frame(const struct run *r, uint32_t id, bool front)
+{
+    return (int32_t)id == tok_role(r->t, front ? TOK_BOS : TOK_EOS) ||
+           (int32_t)id == tok_role(r->t, front ? TOK_CLS : TOK_SEP);
+}
+
+/* The text of the tokens in r->ids, but for the first and the last of the
+ * sequence where the model put them there. */
+static int decode(struct run *r, bool last, struct err *e)
+{
+    const uint32_t *p = r->ids.p;
+    size_t n = r->ids.n;
+    unsigned flags = special ? TOK_SHOW_SPECIAL : 0u;
+
+    if (r->at_start && n && !no_bos && tok_adds_bos(r->t) &&
+        is_frame(r, p[0], true)) {
+        p++;
+        n--;
+    }
+    if (last && n && !no_eos && (want_eos || tok_adds_eos(r->t)) &&
+        is_frame(r, p[n - 1], false))
+        n--;
+    r->text.n = 0;
+    if (!n)
+        return 0;
+    if (tok_decode(&r->text, r->t, p, n,
+                   flags | (r->at_start ? TOK_AT_START : 0u), e))
+        return -1;
+    r->at_start = tok_starts_text(r->t, p[n - 1]);
+    return 0;
+}
+
+/* Pass on the tokens in r->ids, made of the bytes P[N]; LAST: none follow. */
+static int emit(struct run *r, const void *p, size_t n, bool last,
+                struct err *e)
 {
     struct wire_tokens rec = {
         .seq = r->seq, .ids = r->ids.p, .n = r->ids.n, .text = p, .ntext = n};
@@ -95,13 +129,8 @@ static int emit(struct run *r, const void *p, size_t n, struct err *e)
     if (!r->out)
         return print_tokens(r, e);
     if (!tok_verbatim(r->t)) {
-        r->text.n = 0;
-        if (tok_decode(&r->text, r->t, r->ids.p, r->ids.n,
-                       (special ? TOK_SHOW_SPECIAL : 0u) |
-                           (r->at_start ? TOK_AT_START : 0u),
-                       e))
+        if (decode(r, last, e))
             return -1;
-        r->at_start = tok_starts_text(r->t, r->ids.p[r->ids.n - 1]);
         rec.text = r->text.p ? r->text.p : (const void *)"";
         rec.ntext = r->text.n;
     }
@@ -117,7 +146,8 @@ static void begin(struct run *r)
 
 static int end(struct run *r, struct err *e)
 {
-    struct wire_end rec = {.seq = r->seq++, .why = "input"};
+    struct wire_end rec = {
+        .seq = r->seq++, .why = "input", .ntokens = r->ntoken};
 
     if (count_only)
         return printf("%zu\n", r->ntoken) < 0
@@ -161,7 +191,7 @@ static int encode_text(void *arg, int fd, const char *name, struct err *e)
         r->ids.n = 0;
         if (tok_feed_pool(r->enc, r->pool, &r->ids, r->in.p, r->in.n, n == 0,
                           &used, e) ||
-            emit(r, r->in.p, used, e))
+            emit(r, r->in.p, used, n == 0, e))
             return -1;
         r->in.n -= used;
         memmove(r->in.p, r->in.p + used, r->in.n);
@@ -174,7 +204,7 @@ static int encode_line(struct run *r, const unsigned char *p, size_t n,
 {
     begin(r);
     r->ids.n = 0;
-    if (tok_encode(r->enc, &r->ids, p, n, e) || emit(r, p, n, e))
+    if (tok_encode(r->enc, &r->ids, p, n, e) || emit(r, p, n, true, e))
         return -1;
     return end(r, e);
 }
@@ -239,8 +269,8 @@ static int encode_request(struct run *r, const unsigned char *p, size_t n,
             rc = wire_put_set(r->out, r->seq, o, e);
     }
     if (!rc)
-        rc =
-            emit(r, text.p ? text.p : (const void *)"", text.n, e) || end(r, e);
+        rc = emit(r, text.p ? text.p : (const void *)"", text.n, true, e) ||
+             end(r, e);
     json_decref(o);
     buf_free(&text);
     return rc ? -1 : 0;
