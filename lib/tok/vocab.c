@@ -440,6 +440,10 @@ static int open_kind(struct tok *t, const char *pre, struct err *e)
     t->add_bos = k->add_bos;
     t->add_eos = k->add_eos;
     t->add_space_prefix = k->add_space_prefix;
+    if (pre && k->kind != KIND_BPE)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "tokenizer.ggml.model '%s' has no pre-tokenizers: '%s'",
+                       k->name, pre);
     s = (struct gguf_str){0};
     if (pre)
         s = (struct gguf_str){pre, strlen(pre)};
