@@ -41,7 +41,7 @@ TOOLS := $(patsubst tests/tools/%.c,$B/tools/%,$(wildcard tests/tools/*.c))
 $B/%/avx2.o:   ISA = -mavx2 -mfma -mf16c
 $B/%/avx512.o: ISA = -mavx512f -mavx512bw -mavx512vl -mavx512vnni -mfma -mf16c
 # Asked for at first use, which in `make deps check` is after deps.
-pkgs       = $(shell $(PKGCONF) $1 || echo 'missing-packages:run-make-deps')
+pkgs       = $(shell $(PKGCONF) $1 2>/dev/null)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkgs,--cflags $(PKGS) $(PULLPKGS)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(call pkgs,--libs $(PKGS)))$(PKG_LIBS)
 $B/bin/gguf-pull: PROGLIBS = $(call pkgs,--libs $(PULLPKGS))
@@ -78,6 +78,7 @@ $(FUZZ): $B/fuzz/%: $B/tests/fuzz/%.o $(if $(FUZZER),,$B/tests/fuzz/replay/main.
 # again when a source has gone.
 stamp = @mkdir -p $B; echo '$1' | cmp -s - $@ || echo '$1' >$@
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS:demo=deps))
+	@$(PKGCONF) --exists --print-errors $(PKGS) $(PULLPKGS) || { echo 'libraries are missing: make deps installs them' >&2; exit 1; }
 	$(call stamp,$(CC) $(FLAGS) $(PKG_CFLAGS) $(LDFLAGS))
 $B/sources: FORCE
 	$(call stamp,$(LIB))
