@@ -20,7 +20,8 @@ struct ugm {
     uint32_t nunit;
     const char *text; /* the replacements, each ended by a NUL */
     size_t ntext;
-    float unknown; /* the score of a character in no token */
+    bool space[256]; /* bytes that normalise to a space */
+    float unknown;   /* the score of a character in no token */
     /* by two bytes, the length of the longest token that begins so (255: that
      * or more) */
     uint8_t longest[256][256];
@@ -47,45 +48,6 @@ static int load_table(struct ugm *u, const struct tok *t, struct err *e)
     u->nunit = n / 4;
     u->text = (const char *)v->p + 4 + n;
     u->ntext = (size_t)v->n - 4 - n;
-    return 0;
-}
-
-int ugm_open(struct tok *t, struct err *e)
-{
-    float least = 0;
-
-    if (!t->scores)
-        return err_set(e, ERR_FORMAT, "no key tokenizer.ggml.scores");
-    if (t->role[TOK_UNK] < 0)
-        return err_set(e, ERR_FORMAT, "no key tokenizer.ggml.unknown_token_id");
-    t->remove_extra_space = true;
-    t->ugm = calloc(1, sizeof *t->ugm);
-    if (!t->ugm)
-        return err_nomem(e);
-    if (load_table(t->ugm, t, e))
-        return -1;
-    for (uint32_t id = 0; id < t->n; id++) {
-        enum tok_type type = type_of(t, id);
-        struct gguf_str s = tok_string(t, id);
-
-        if (type == TOK_NORMAL && score_of(t, id) < least)
-            least = score_of(t, id);
-        if (s.n) {
-            uint8_t *max =
-                &t->ugm
-                     ->longest[(uint8_t)s.p[0]][s.n > 1 ? (uint8_t)s.p[1] : 0];
-
-            *max = s.n > 254 ? 255 : s.n > *max ? (uint8_t)s.n : *max;
-        }
-    }
-    for (int b = 0; b < 256; b++) {
-        char s[8] = "<0x00>";
-
-        s[3] = "0123456789ABCDEF"[b >> 4];
-        s[4] = "0123456789ABCDEF"[b & 15];
-        t->byte_id[b] = tok_find(t, s, 6);
-    }
-    t->ugm->unknown = least - 10;
     return 0;
 }
 
@@ -154,6 +116,62 @@ static void normalise(const struct ugm *u, struct buf *out,
         else
             buf_put(out, p, len);
     }
+}
+
+/* ---- opening ---- */
+
+static int find_spaces(struct ugm *u, struct err *e)
+{
+    struct buf b = {0};
+    int rc;
+
+    for (int c = 0; c < 128; c++) {
+        b.n = 0;
+        normalise(u, &b, &(unsigned char){(unsigned char)c}, 1);
+        u->space[c] = b.n == 1 && b.p[0] == ' ';
+    }
+    rc = buf_ok(&b, e);
+    buf_free(&b);
+    return rc;
+}
+
+int ugm_open(struct tok *t, struct err *e)
+{
+    float least = 0;
+
+    if (!t->scores)
+        return err_set(e, ERR_FORMAT, "no key tokenizer.ggml.scores");
+    if (t->role[TOK_UNK] < 0)
+        return err_set(e, ERR_FORMAT, "no key tokenizer.ggml.unknown_token_id");
+    t->remove_extra_space = true;
+    t->ugm = calloc(1, sizeof *t->ugm);
+    if (!t->ugm)
+        return err_nomem(e);
+    if (load_table(t->ugm, t, e))
+        return -1;
+    for (uint32_t id = 0; id < t->n; id++) {
+        enum tok_type type = type_of(t, id);
+        struct gguf_str s = tok_string(t, id);
+
+        if (type == TOK_NORMAL && score_of(t, id) < least)
+            least = score_of(t, id);
+        if (s.n) {
+            uint8_t *max =
+                &t->ugm
+                     ->longest[(uint8_t)s.p[0]][s.n > 1 ? (uint8_t)s.p[1] : 0];
+
+            *max = s.n > 254 ? 255 : s.n > *max ? (uint8_t)s.n : *max;
+        }
+    }
+    for (int b = 0; b < 256; b++) {
+        char s[8] = "<0x00>";
+
+        s[3] = "0123456789ABCDEF"[b >> 4];
+        s[4] = "0123456789ABCDEF"[b & 15];
+        t->byte_id[b] = tok_find(t, s, 6);
+    }
+    t->ugm->unknown = least - 10;
+    return find_spaces(t->ugm, e);
 }
 
 /* ---- the best cut ---- */
@@ -300,12 +318,14 @@ const unsigned char *ugm_encode(struct tok_enc *enc, const unsigned char *p,
                                 const unsigned char *end, bool final,
                                 bool first)
 {
+    const bool *space = enc->t->ugm->space;
+
     while (p < stop) {
         const unsigned char *q = p;
 
-        while (q < end && *q == ' ')
+        while (q < end && space[*q])
             q++;
-        while (q < end && *q != ' ')
+        while (q < end && !space[*q])
             q++;
         if (q == end && !final)
             return p;
@@ -319,9 +339,10 @@ const unsigned char *ugm_encode(struct tok_enc *enc, const unsigned char *p,
 const unsigned char *ugm_cut(const struct tok *t, const unsigned char *from,
                              const unsigned char *to)
 {
-    (void)t;
+    const bool *space = t->ugm->space;
+
     for (const unsigned char *p = from + 1; p < to; p++)
-        if (*p == ' ' && p[-1] != ' ')
+        if (space[*p] && !space[p[-1]])
             return p;
     return NULL;
 }
