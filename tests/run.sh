@@ -2,8 +2,8 @@
 # Run every test on the build in $B: unit tests, fuzz corpora, lint, bats.
 # JOBS of them (default: the processors) run at a time; what they say comes in
 # a fixed order.  All speak TAP; a test program that ends without its plan, or
-# with a failure that it didn't report, counts as one failure.  The last line
-# is "N passed, N failed".
+# with a failure that it didn't report, counts as one failure; so does one that
+# takes 15 minutes.  The last line is "N passed, N failed".
 B=${B:-build}
 JOBS=${JOBS:-$(nproc)}
 export B JOBS
@@ -15,14 +15,14 @@ if [ $# -gt 0 ]; then
     case $1 in
     "$B"/fuzz/*) set -- "$1" tests/fuzz/corpus/"${1##*/}"/* ;;
     esac
-    "$@" >"$at.out" 2>"$at.err" </dev/null
+    timeout --foreground -k 10 900 "$@" >"$at.out" 2>"$at.err" </dev/null
     echo $? >"$at.new"
     mv "$at.new" "$at.rc"
     exit 0
 fi
 
 tmp=$(mktemp -d) || exit 1
-trap 'rm -rf "$tmp"' EXIT
+trap 'kill $! 2>/dev/null; rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM
 {
     for t in tests/*.bats; do
@@ -37,25 +37,32 @@ trap 'exit 130' INT TERM
         [ -x "$t" ] && echo "$t"
     done
 } | cat -n >"$tmp/tests"
-xargs -P "$JOBS" -L 1 sh tests/run.sh "$tmp" <"$tmp/tests" &
-
+# In the background: there, interrupts are ignored, which no test may inherit.
+show() {
+    while read -r n test; do
+        while [ ! -e "$tmp/$n.rc" ]; do
+            sleep 0.05
+        done
+        read -r rc <"$tmp/$n.rc"
+        echo "# $test: $(grep -c '^ok' "$tmp/$n.out") ok"
+        cat "$tmp/$n.out" >>"$tmp/log"
+        if { [ "$rc" -ne 0 ] && ! grep -q '^not ok' "$tmp/$n.out"; } ||
+            ! grep -q '^1\.\.' "$tmp/$n.out"; then
+            echo "not ok - $test: exit $rc" | tee -a "$tmp/log"
+        fi
+        # A failure, and the comment lines that say why.
+        awk '/^(ok|1\.\.)/ { bad = 0 } /^not ok/ { bad = 1 } bad' "$tmp/$n.out" |
+            head -n 200
+        [ "$rc" -eq 0 ] || head -n 60 "$tmp/$n.err"
+    done <"$tmp/tests"
+}
+show &
+xargs -P "$JOBS" -L 1 sh tests/run.sh "$tmp" <"$tmp/tests"
+# Those that never began, when xargs was stopped.
 while read -r n test; do
-    while [ ! -e "$tmp/$n.rc" ]; do
-        kill -0 $! 2>/dev/null || [ -e "$tmp/$n.rc" ] || echo 137 >"$tmp/$n.rc"
-        sleep 0.05
-    done
-    read -r rc <"$tmp/$n.rc"
-    echo "# $test: $(grep -c '^ok' "$tmp/$n.out") ok"
-    cat "$tmp/$n.out" >>"$tmp/log"
-    if { [ "$rc" -ne 0 ] && ! grep -q '^not ok' "$tmp/$n.out"; } ||
-        ! grep -q '^1\.\.' "$tmp/$n.out"; then
-        echo "not ok - $test: exit $rc" | tee -a "$tmp/log"
-    fi
-    # A failure, and the comment lines that say why.
-    awk '/^(ok|1\.\.)/ { bad = 0 } /^not ok/ { bad = 1 } bad' "$tmp/$n.out" |
-        head -n 200
-    [ "$rc" -eq 0 ] || head -n 60 "$tmp/$n.err"
+    [ -e "$tmp/$n.rc" ] || { : >>"$tmp/$n.out"; : >>"$tmp/$n.err"; echo 137 >"$tmp/$n.rc"; }
 done <"$tmp/tests"
+wait
 
 pass=$(grep -c '^ok' "$tmp/log")
 fail=$(grep -c '^not ok' "$tmp/log")
