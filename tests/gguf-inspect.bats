@@ -236,6 +236,14 @@ kv() { json "${@:2}" m.gguf | jq -e ".memory[0].kv == $1"; }
     run -2 inspect -c -1 m.gguf
 }
 
+@test "memory: more than 64 bits can say" {
+    four k:x.attention.key_length:u32:2147483647 \
+        k:x.attention.head_count_kv:u32:2147483647
+    run -0 inspect -q -c 2147483647 m.gguf
+    [[ $output == *"more than 64 bits can say"* ]]
+    json -c 2147483647 m.gguf | jq -e '.memory[0].total == null'
+}
+
 @test "memory: key and value lengths of their own" {
     four k:x.attention.key_length:u32:24 k:x.attention.value_length:u32:8
     kv $((4 * 4 * (24 + 8) * 2 * 1000))

@@ -168,21 +168,22 @@ static void put_memory(const struct gguf_config *c, const struct view *w)
 {
     int64_t row[4];
     int n = memory_rows(row, w, c);
-    bool any = false;
 
     putchar('[');
     for (int i = 0; c->layer && i < n; i++) {
         uint64_t kv, state, total;
 
+        printf("%s{\"context\":%lld,\"k_type\":\"%s\",\"v_type\":\"%s\","
+               "\"weights\":%llu",
+               i ? "," : "", (long long)row[i], w->kt->name, w->vt->name,
+               (unsigned long long)c->bytes);
         if (!gguf_kv_bytes(&kv, &state, c, row[i], w->kt, w->vt) ||
             !add_ok(kv, state, &total) || !add_ok(total, c->bytes, &total))
-            continue;
-        printf("%s{\"context\":%lld,\"k_type\":\"%s\",\"v_type\":\"%s\","
-               "\"weights\":%llu,\"kv\":%llu,\"state\":%llu,\"total\":%llu}",
-               any ? "," : "", (long long)row[i], w->kt->name, w->vt->name,
-               (unsigned long long)c->bytes, (unsigned long long)kv,
-               (unsigned long long)state, (unsigned long long)total);
-        any = true;
+            fputs(",\"total\":null}", stdout);
+        else
+            printf(",\"kv\":%llu,\"state\":%llu,\"total\":%llu}",
+                   (unsigned long long)kv, (unsigned long long)state,
+                   (unsigned long long)total);
     }
     putchar(']');
 }
