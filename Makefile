@@ -98,7 +98,7 @@ check: all $(UNIT) $(FUZZ) $(TOOLS)
 
 ## check-model: tests on two real models, which gguf-pull fetches
 check-model: all
-	@B=$B sh tests/check-model.sh
+	@B=$B bash tests/check-model.sh
 
 ## fuzz: each fuzz target under clang's sanitizers for FUZZ_SECONDS (60)
 FUZZ_SECONDS ?= 60
