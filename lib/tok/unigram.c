@@ -22,9 +22,10 @@ struct ugm {
     size_t ntext;
     bool space[256]; /* bytes that normalise to a space */
     float unknown;   /* the score of a character in no token */
-    /* by two bytes, the length of the longest token that begins so (255: that
-     * or more) */
-    uint8_t longest[256][256];
+    /* By the first three bytes of a token, after its U+2581: the lengths after
+     * it that tokens have which begin so, a bit each; the last bit is for 63
+     * and all above.  By hash, so a bit may be set for another's sake. */
+    uint64_t lengths[1 << 16];
 };
 
 static int load_table(struct ugm *u, const struct tok *t, struct err *e)
@@ -120,6 +121,27 @@ static void normalise(const struct ugm *u, struct buf *out,
 
 /* ---- opening ---- */
 
+/* How many bytes of U+2581 P[N] begins with. */
+static size_t space_len(const unsigned char *p, size_t n)
+{
+    return n >= SPACE_LEN && !memcmp(p, SPACE, SPACE_LEN) ? SPACE_LEN : 0;
+}
+
+static uint64_t *lengths_of(struct ugm *u, const unsigned char *p)
+{
+    uint32_t key = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
+
+    return &u->lengths[key * 0x9e3779b1u >> 16];
+}
+
+static void note_length(struct ugm *u, const unsigned char *p, size_t n)
+{
+    size_t skip = space_len(p, n), rest = n - skip;
+
+    if (rest >= 3)
+        *lengths_of(u, p + skip) |= 1ull << (rest < 63 ? rest : 63);
+}
+
 static int find_spaces(struct ugm *u, struct err *e)
 {
     struct buf b = {0};
@@ -155,13 +177,7 @@ int ugm_open(struct tok *t, struct err *e)
 
         if (type == TOK_NORMAL && score_of(t, id) < least)
             least = score_of(t, id);
-        if (s.n) {
-            uint8_t *max =
-                &t->ugm
-                     ->longest[(uint8_t)s.p[0]][s.n > 1 ? (uint8_t)s.p[1] : 0];
-
-            *max = s.n > 254 ? 255 : s.n > *max ? (uint8_t)s.n : *max;
-        }
+        note_length(t->ugm, (const unsigned char *)s.p, s.n);
     }
     for (int b = 0; b < 256; b++) {
         char s[8] = "<0x00>";
@@ -188,32 +204,43 @@ static void relax(struct node *to, float score, uint32_t from, uint32_t id)
         *to = (struct node){score, from, id};
 }
 
+/* The token P[I..I+K), if it is one, as a way to go on from I. */
+static bool try_token(const struct tok *t, struct node *best,
+                      const unsigned char *p, size_t i, size_t k)
+{
+    uint32_t id = tok_find_text(t, p + i, k);
+
+    if (id == NO_ID)
+        return false;
+    relax(&best[i + k],
+          best[i].score +
+              (type_of(t, id) == TOK_USER_DEFINED ? 0 : score_of(t, id)),
+          (uint32_t)i, id);
+    return true;
+}
+
 /* All tokens that begin at I of P[N]. */
 static void extend(const struct tok *t, struct node *best,
                    const unsigned char *p, size_t n, size_t i)
 {
     uint32_t cp;
-    size_t one = utf8_get(p + i, n - i, &cp),
-           max = t->ugm->longest[p[i]][i + 1 < n ? p[i + 1] : 0];
+    size_t one = utf8_get(p + i, n - i, &cp), left = n - i,
+           skip = space_len(p + i, left);
+    uint64_t lengths = 6; /* one and two are always tried */
     bool single = false;
 
-    if (max < one)
-        max = one;
-    if (max == 255)
-        max = t->max_len;
-    for (size_t k = one; k <= max && i + k <= n; k++) {
-        uint32_t id;
+    if (left >= skip + 3)
+        lengths |= *lengths_of(t->ugm, p + i + skip);
+    if (skip)
+        single = try_token(t, best, p, i, skip);
+    for (size_t k = 1; k <= left - skip && skip + k <= t->max_len; k++) {
+        size_t to = i + skip + k;
 
-        if (i + k < n && (p[i + k] & 0xc0) == 0x80)
+        if (!(lengths >> (k < 63 ? k : 63) & 1) ||
+            (to < n && (p[to] & 0xc0) == 0x80))
             continue;
-        id = tok_find_text(t, p + i, k);
-        if (id == NO_ID)
-            continue;
-        single |= k == one;
-        relax(&best[i + k],
-              best[i].score +
-                  (type_of(t, id) == TOK_USER_DEFINED ? 0 : score_of(t, id)),
-              (uint32_t)i, id);
+        if (try_token(t, best, p, i, skip + k) && skip + k == one)
+            single = true;
     }
     if (!single)
         relax(&best[i + one], best[i].score + t->ugm->unknown, (uint32_t)i,
@@ -283,13 +310,14 @@ static void normalised(struct tok_enc *enc, const unsigned char *p, size_t n,
     }
 }
 
-/* The text P[N]: spaces, then a word.  FIRST: it begins a text. */
+/* A word of the text, P[N], that begins it if FIRST; spaces before it are there
+ * only where they count. */
 static void raw_word(struct tok_enc *enc, const unsigned char *p, size_t n,
                      const unsigned char *end, bool first)
 {
     struct buf *b = &enc->work[2];
-    size_t before = enc->out->n;
-    bool prefix = first && enc->t->add_space_prefix;
+    size_t before = enc->out->n, skip = 0;
+    bool shrink = enc->t->remove_extra_space;
 
     if (!first && cache_get(enc, p, n, end))
         return;
@@ -299,15 +327,10 @@ static void raw_word(struct tok_enc *enc, const unsigned char *p, size_t n,
         enc->nomem = true;
         return;
     }
-    if (first && enc->t->remove_extra_space) {
-        size_t skip = 0;
-
-        while (skip < b->n && b->p[skip] == ' ')
-            skip++;
-        normalised(enc, b->p + skip, b->n - skip, prefix);
-    } else {
-        normalised(enc, b->p, b->n, prefix);
-    }
+    while (shrink && skip < b->n && b->p[skip] == ' ')
+        skip++;
+    normalised(enc, b->p + skip, b->n - skip,
+               first ? enc->t->add_space_prefix : shrink);
     if (!first && !enc->nomem)
         cache_put(&enc->cache, p, n, enc->out->p + before,
                   enc->out->n - before);
@@ -319,6 +342,7 @@ const unsigned char *ugm_encode(struct tok_enc *enc, const unsigned char *p,
                                 bool first)
 {
     const bool *space = enc->t->ugm->space;
+    bool shrink = enc->t->remove_extra_space;
 
     while (p < stop) {
         const unsigned char *q = p;
@@ -329,8 +353,13 @@ const unsigned char *ugm_encode(struct tok_enc *enc, const unsigned char *p,
             q++;
         if (q == end && !final)
             return p;
-        raw_word(enc, p, (size_t)(q - p), end, first);
-        first = false;
+        /* A run of spaces is one: a word is the same after any. */
+        while (shrink && p < q && space[*p])
+            p++;
+        if (p < q) {
+            raw_word(enc, p, (size_t)(q - p), end, first);
+            first = false;
+        }
         p = q;
     }
     return p;
