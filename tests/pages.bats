@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
-# Every line of a page that begins with "$ " runs, with a tiny model as m.gguf;
-# what follows it in the same display is what it prints.
+# Every line of a page that begins with "$ " runs, with a tiny model as m.gguf
+# and a text that it knows as notes.txt.  What follows in the same display is
+# what it prints; what follows "$ cat FILE" is the file that later lines read.
 bats_require_minimum_version 1.5.0
 
 setup() {
@@ -8,6 +9,7 @@ setup() {
     PATH=$PWD/${B:-build}/bin:$PATH
     "${B:-build}/tools/mkgguf" "$BATS_TEST_TMPDIR/m.gguf" llama
     cd "$BATS_TEST_TMPDIR" || exit 1
+    printf abcabbc >notes.txt
 }
 
 # A page as a script: "try COMMAND [OUTPUT]" for each example.
@@ -25,13 +27,17 @@ script() {
         /^\.Bd/ { finish(); on = 1; next }
         /^\.Ed/ { finish(); on = 0; next }
         on && /^\$ / { finish(); cmd = substr($0, 3); last = $0; next }
-        on && cmd != "" && out == "" && last ~ /\\$/ { cmd = cmd "\n" $0; last = $0; next }
+        on && cmd != "" && out == "" && last ~ /[\\|]$/ { cmd = cmd "\n" $0; last = $0; next }
         on && cmd != "" { out = out $0 "\n" }
         { last = $0 }
         END { finish() }'
 }
 
 try() {
+    if [[ $# -eq 2 && $1 =~ ^cat\ ([a-z.]+)$ ]]; then
+        printf '%s' "$2" >"${BASH_REMATCH[1]}"
+        return
+    fi
     run -0 bash -o pipefail -c "$1"
     ran=$((ran + 1))
     [ $# -eq 1 ] || [ "$output"$'\n' = "$2" ] ||
