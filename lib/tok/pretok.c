@@ -87,10 +87,21 @@ static bool is_digit(uint8_t u)
     return unicode_category_is(u, "Nd");
 }
 
-static bool is_word(uint8_t u)
+/* Is the character at P what Oniguruma has in \w?  Besides letters, marks and
+ * digits those are the numbers of Latin-1 and letters in circles and squares.
+ */
+static bool word_at(const unsigned char *p, const unsigned char *end)
 {
-    return unicode_category_is(u, "L") || unicode_category_is(u, "M") ||
-           is_number(u) || unicode_category_is(u, "Pc");
+    uint32_t cp;
+    uint8_t u;
+
+    utf8_get(p, (size_t)(end - p), &cp);
+    u = unicode_class(cp);
+    return unicode_is(u, UNI_L | UNI_M | 1 << UNI_ND | 1 << UNI_NL |
+                             1 << UNI_PC) ||
+           (is_number(u) && cp < 256) || (cp >= 0x24b6 && cp <= 0x24e9) ||
+           (cp >= 0x1f130 && cp <= 0x1f149) ||
+           (cp >= 0x1f150 && cp <= 0x1f169) || (cp >= 0x1f170 && cp <= 0x1f189);
 }
 
 /* Walk over characters that IS holds for; where it stops, how many there were
@@ -187,7 +198,7 @@ static const unsigned char *digits_search(struct run_memo *m,
             *len = REGEX_MORE;
             return p;
         }
-        if (word && q < end && is_word(class_at(q, end, true, len))) {
+        if (word && q < end && word_at(q, end)) {
             p = q;
             continue;
         }

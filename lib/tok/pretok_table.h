@@ -41,8 +41,8 @@ enum pretok_kind {
     PRETOK_DIGITS_N,
     /* \d{1,3}(?=(?:\d{3})*\b): a run of \p{Nd} is parted and cut into threes
      * from its right end when a word boundary ends it: the end of the text, or
-     * a character that is not \w.  Followed by \w ([\p{L}\p{M}\p{N}\p{Pc}] and
-     * the circled letters) nothing is matched, and the run stays with what is
+     * a character that is not \w.  Followed by \w ([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}],
+     * Latin-1 numbers, circled letters) nothing is matched, and the run stays with what is
      * around it ("1234567abc" is one piece).  What precedes the run plays no
      * part, except that it is parted from it ("abc12" -> "abc", "12"). */
     PRETOK_DIGITS_WORD,
