@@ -209,51 +209,38 @@ static inline void make_rwkv(struct make *m)
 }
 
 /* A table for "t5": \t and \n are spaces, U+FB01 is "fi", U+200B is nothing,
- * A to Z are small.  In the layout of darts-clone: from the root, offset 256.
- */
+ * A to Z are small.  In the layout of darts-clone, a block of 256 units for the
+ * children of each node. */
 static inline void make_charsmap(struct buf *b)
 {
-    enum { N = 2048 };
+    enum { N = 12288 };
+    static const struct {
+        const char *from, *to;
+    } map[] = {{"\t", " "}, {"\n", " "}, {"\uFB01", "fi"}, {"\u200b", ""}};
     static uint32_t unit[N];
     struct buf text = {0};
     unsigned char w[4];
     uint32_t next = 512;
-    static const struct {
-        const char *from, *to;
-    } map[] = {{"\t", " "}, {"\n", " "}, {"\uFB01", "fi"}, {"\u200b", ""}};
 
     memset(unit, 0, sizeof unit);
     unit[0] = 256u << 10;
     buf_putc(&text, 0);
     for (int i = 0; i < 4 + 26; i++) {
-        char from[4] = {(char)('A' + i - 4)}, to[2] = {(char)('a' + i - 4)};
-        const char *f = i < 4 ? map[i].from : from;
+        char from[2] = {(char)('A' + i - 4)}, to[2] = {(char)('a' + i - 4)};
         uint32_t at = 0, base = 256;
 
-        for (; *f; f++) {
+        for (const char *f = i < 4 ? map[i].from : from; *f; f++) {
             at = base ^ (unsigned char)*f;
             if (!unit[at]) {
-                unit[at] = (unsigned char)*f | next << 10;
+                unit[at] = (unsigned char)*f | (at ^ next) << 10;
                 next += 256;
             }
             base = unit[at] >> 10 ^ at;
-            /* offsets are relative: node ^ offset is the children's base */
         }
-        unit[at] |= 1u << 8;
+        unit[at] |= 1u << 8; /* and its value: */
         unit[base] = 0x80000000u | (uint32_t)text.n;
         buf_puts(&text, i < 4 ? map[i].to : to);
         buf_putc(&text, 0);
-        if (next >= N - 256)
-            next = 512;
-        while (next < N - 256) {
-            bool free_ = true;
-
-            for (int k = 0; k < 256; k++)
-                free_ &= !unit[next + (uint32_t)k];
-            if (free_)
-                break;
-            next += 256;
-        }
     }
     wr_u32(w, N * 4);
     buf_put(b, w, 4);
