@@ -19,15 +19,23 @@ static inline size_t merge_slot(uint32_t a, uint32_t b, unsigned bits)
     return (size_t)(h >> (64 - bits));
 }
 
+/* Most pairs that are asked for do not merge.  A filter of one bit per hash, 8
+ * for each slot, says so of nearly all of them from a table 16 times smaller.
+ */
+enum { FILTER_BITS = 3 };
+
 static inline uint32_t bpe_pair(const struct tok *t, const unsigned char *p,
                                 struct symbol a, struct symbol b, uint32_t end,
                                 uint32_t *id)
 {
-    size_t mask = ((size_t)1 << t->merge_bits) - 1;
-    size_t i = merge_slot(a.id, b.id, t->merge_bits);
+    size_t mask = ((size_t)1 << t->merge_bits) - 1,
+           bit = merge_slot(a.id, b.id, t->merge_bits + FILTER_BITS),
+           i = bit >> FILTER_BITS;
 
     (void)p;
     (void)end;
+    if (!(t->merge_filter[bit >> 3] >> (bit & 7) & 1))
+        return NO_RANK;
     for (; t->merge[i].rank1; i = (i + 1) & mask)
         if (t->merge[i].a == a.id && t->merge[i].b == b.id) {
             *id = t->merge[i].id;
@@ -143,6 +151,8 @@ static void enter_merge(struct tok *t, const struct pending *q)
         if (t->merge[i].a == m->a && t->merge[i].b == m->b)
             return;
     t->merge[i] = *m;
+    i = merge_slot(m->a, m->b, t->merge_bits + FILTER_BITS);
+    t->merge_filter[i >> 3] |= (uint8_t)(1u << (i & 7));
     if (t->of_bytes && q->na <= 2 && q->nb <= 2) {
         int a = alphabet_byte(q->a, q->na), b = alphabet_byte(q->b, q->nb);
 
@@ -196,9 +206,10 @@ static int load_merges(struct tok *t, struct err *e)
     for (t->merge_bits = 4; (1u << t->merge_bits) / 3 * 2 < n; t->merge_bits++)
         ;
     t->merge = pages_alloc(sizeof *t->merge << t->merge_bits);
+    t->merge_filter = pages_alloc((size_t)1 << t->merge_bits);
     if (bytes)
         t->of_bytes = calloc(256, sizeof *t->of_bytes);
-    if (!t->merge || (bytes && !t->of_bytes))
+    if (!t->merge || !t->merge_filter || (bytes && !t->of_bytes))
         return err_nomem(e);
     return enter_merges(t, v->p, n, e);
 }

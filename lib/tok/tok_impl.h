@@ -76,6 +76,7 @@ struct tok {
 
     struct merge *merge; /* KIND_BPE */
     unsigned merge_bits;
+    uint8_t *merge_filter;        /* bits: see bpe_pair() */
     struct made (*of_bytes)[256]; /* what two bytes' tokens make */
     bool by_rank; /* there is no list: a pair's rank is its union's id */
     /* KIND_SPM and BPE without a splitting pattern: bit y of joined[x] says

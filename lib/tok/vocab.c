@@ -501,6 +501,7 @@ void tok_close(struct tok *t)
     free(t->eog);
     free(t->strip);
     pages_free(t->merge, sizeof *t->merge << t->merge_bits);
+    pages_free(t->merge_filter, (size_t)1 << t->merge_bits);
     free(t->of_bytes);
     free(t->joined);
     free(t);
