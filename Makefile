@@ -64,6 +64,7 @@ $B/bin/%: $B/cmd/%.o $(call obj,$(CLI)) $B/libllm.a
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
 $B/bin/gguf-pull: $(call obj,$(wildcard cmd/pull/*.c))
 $B/bin/gguf-inspect: $(call obj,$(wildcard cmd/inspect/*.c))
+$B/bin/tok-encode: $(call obj,$(wildcard cmd/encode/*.c))
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) -lm -lpthread

@@ -46,3 +46,21 @@ struct gguf *model_open(const char *operand)
     free(path);
     return g;
 }
+
+void model_header(struct wire_out *w, const char *by, const struct gguf *g)
+{
+    char id[33], vocab[33], name[256] = "";
+    struct wire_header h = {
+        .by = by, .path = gguf_path(g), .id = id, .vocab = vocab};
+    struct gguf_str s;
+    struct err e = {0};
+
+    gguf_model_id(id, g);
+    gguf_vocab_id(vocab, g);
+    if (gguf_get_str(&s, g, "general.name", NULL) > 0) {
+        snprintf(name, sizeof name, "%.*s", (int)(s.n < 255 ? s.n : 255), s.p);
+        h.name = name;
+    }
+    if (wire_put_header(w, &h, &e))
+        die(&e);
+}

@@ -4,6 +4,7 @@
 #define LLM_CMD_MODEL_H
 
 #include "gguf/gguf.h"
+#include "wire/wire.h"
 
 /* Open the model that OPERAND names: a file, or, where no such file exists and
  * OPERAND has no slash, a catalogue name whose file gguf-pull has already
@@ -12,5 +13,9 @@ struct gguf *model_open(const char *operand);
 
 /* The path that OPERAND stands for, malloc'ed; exits as model_open() does. */
 char *model_path(const char *operand);
+
+/* Write the header of a stream that program BY makes with G; exits when that
+ * fails. */
+void model_header(struct wire_out *w, const char *by, const struct gguf *g);
 
 #endif
