@@ -41,10 +41,11 @@ enum pretok_kind {
     PRETOK_DIGITS_N,
     /* \d{1,3}(?=(?:\d{3})*\b): a run of \p{Nd} is parted and cut into threes
      * from its right end when a word boundary ends it: the end of the text, or
-     * a character that is not \w.  Followed by \w ([\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}],
-     * Latin-1 numbers, circled letters) nothing is matched, and the run stays with what is
-     * around it ("1234567abc" is one piece).  What precedes the run plays no
-     * part, except that it is parted from it ("abc12" -> "abc", "12"). */
+     * a character that is not \w.  Followed by \w (letters, marks, numbers but
+     * for No beyond Latin-1, Pc, circled letters) nothing is matched, and the
+     * run stays with what is around it ("1234567abc" is one piece).  What
+     * precedes the run plays no part, except that it is parted from it
+     * ("abc12" -> "abc", "12"). */
     PRETOK_DIGITS_WORD,
     /* Falcon's Digits after ByteLevel: a piece is cut wherever a byte of
      * 30-39 B2 B3 B9 BC BD BE meets one that is not (the bytes whose stand-ins
