@@ -583,25 +583,16 @@ size_t alphabet_put(unsigned char *out, unsigned char b)
 {
     uint32_t cp = b;
 
-    if (!prints(b)) {
-        cp = 256;
-        for (int k = 0; k < b; k++)
-            cp += !prints(k);
-    }
+    if (!prints(b))
+        cp = 256u + (b < 33 ? b : b < 161 ? 33u + b - 127u : 67u);
     return utf8_put(out, cp);
 }
 
 int alphabet_get(uint32_t cp)
 {
-    static const unsigned char high[68] = {
-        0,   1,   2,   3,   4,   5,   6,   7,   8,   9,   10,  11,  12,  13,
-        14,  15,  16,  17,  18,  19,  20,  21,  22,  23,  24,  25,  26,  27,
-        28,  29,  30,  31,  32,  127, 128, 129, 130, 131, 132, 133, 134, 135,
-        136, 137, 138, 139, 140, 141, 142, 143, 144, 145, 146, 147, 148, 149,
-        150, 151, 152, 153, 154, 155, 156, 157, 158, 159, 160, 173,
-    };
+    uint32_t k = cp - 256;
 
     if (cp < 256)
         return prints((int)cp) ? (int)cp : -1;
-    return cp < 256 + 68 ? high[cp - 256] : -1;
+    return k < 33 ? (int)k : k < 67 ? (int)k + 94 : k == 67 ? 173 : -1;
 }
