@@ -418,8 +418,7 @@ static void new_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
     if (!enc->nomem)
         merge_piece(enc, q, spelled);
     if (!enc->nomem && enc->replaced == replaced)
-        cache_put(&enc->cache, p, n, enc->out->p + before,
-                  enc->out->n - before);
+        cache_put(enc, p, n, before);
 }
 
 static void piece(void *arg, const unsigned char *p, size_t n,

@@ -16,9 +16,12 @@ void piece_cache_close(struct piece_cache *c)
     free(c->ring);
 }
 
-void cache_put(struct piece_cache *c, const unsigned char *p, size_t n,
-               const uint32_t *id, size_t nid)
+void cache_put(struct tok_enc *enc, const unsigned char *p, size_t n,
+               size_t before)
 {
+    struct piece_cache *c = &enc->cache;
+    size_t nid = enc->out->n - before;
+    const uint32_t *id = nid ? enc->out->p + before : NULL;
     struct piece_long *l;
     uint64_t h;
 
@@ -45,6 +48,7 @@ void cache_put(struct piece_cache *c, const unsigned char *p, size_t n,
     *l = (struct piece_long){(uint32_t)h, (uint32_t)c->ring_n, (uint8_t)n,
                              (uint8_t)nid};
     memcpy(c->ring + c->ring_n, p, n);
-    memcpy(c->ring + c->ring_n + n, id, nid * sizeof *id);
+    if (nid)
+        memcpy(c->ring + c->ring_n + n, id, nid * sizeof *id);
     c->ring_n += n + nid * sizeof *id;
 }

@@ -108,8 +108,8 @@ static inline bool cache_get(struct tok_enc *enc, const unsigned char *p,
     return false;
 }
 
-/* Remember that P[N] is the NID ids at ID. */
-void cache_put(struct piece_cache *c, const unsigned char *p, size_t n,
-               const uint32_t *id, size_t nid);
+/* Remember that P[N] is the ids put since enc->out->n was BEFORE. */
+void cache_put(struct tok_enc *enc, const unsigned char *p, size_t n,
+               size_t before);
 
 #endif

@@ -114,8 +114,7 @@ static void piece(struct tok_enc *enc, const unsigned char *p, size_t n,
     else
         spelled_piece(enc, q, spelled);
     if (!prefix && !enc->nomem && enc->replaced == replaced)
-        cache_put(&enc->cache, p, n, enc->out->p + before,
-                  enc->out->n - before);
+        cache_put(enc, p, n, before);
 }
 
 const unsigned char *spm_encode(struct tok_enc *enc, const unsigned char *p,

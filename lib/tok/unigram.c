@@ -332,8 +332,7 @@ static void raw_word(struct tok_enc *enc, const unsigned char *p, size_t n,
     normalised(enc, b->p + skip, b->n - skip,
                first ? enc->t->add_space_prefix : shrink);
     if (!first && !enc->nomem)
-        cache_put(&enc->cache, p, n, enc->out->p + before,
-                  enc->out->n - before);
+        cache_put(enc, p, n, before);
 }
 
 const unsigned char *ugm_encode(struct tok_enc *enc, const unsigned char *p,

@@ -205,8 +205,7 @@ const unsigned char *wpm_encode(struct tok_enc *enc, const unsigned char *p,
         before = enc->out->n;
         clean(enc, p, n);
         if (!enc->nomem)
-            cache_put(&enc->cache, p, n, enc->out->p + before,
-                      enc->out->n - before);
+            cache_put(enc, p, n, before);
         p = q;
     }
     return p;
