@@ -379,9 +379,10 @@ static void put_strings(struct gguf_out *o, const char *key, int n, bool pairs)
  * and far more is allowed to a sanitizer or a busy machine. */
 static void test_large(void)
 {
-    char path[] = "/tmp/gguf-test-XXXXXX";
+    const char *tmp = getenv("TMPDIR");
+    char path[512];
     uint64_t ne[] = {4096, 768}, size = 0;
-    int fd = mkstemp(path);
+    int fd;
     struct gguf_out o;
     struct buf head = {0};
     struct err e = {0};
@@ -390,6 +391,8 @@ static void test_large(void)
     long before, after;
     bool bad;
 
+    snprintf(path, sizeof path, "%s/gguf-test-XXXXXX", tmp ? tmp : "/tmp");
+    fd = mkstemp(path);
     gguf_out_init(&o, 32);
     gguf_put_str(&o, "general.architecture", str("qwen2"));
     put_strings(&o, "tokenizer.ggml.tokens", 151936, false);
