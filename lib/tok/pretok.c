@@ -275,6 +275,30 @@ static const unsigned char *before_search(const struct regex *re,
     return p;
 }
 
+/* The white space that ends the text, if it ends there. */
+static const unsigned char *tail_search(const unsigned char *p,
+                                        const unsigned char *end, bool final,
+                                        size_t *len)
+{
+    const unsigned char *tail = end;
+    size_t n;
+
+    for (const unsigned char *q = p; q < end; q += n) {
+        uint8_t u = class_at(q, end, final, &n);
+
+        if (!n) {
+            tail = tail < end ? tail : q;
+            break;
+        }
+        if (!(u & UNI_SPACE))
+            tail = end;
+        else if (tail == end)
+            tail = q;
+    }
+    *len = tail < end && !final ? REGEX_MORE : (size_t)(end - tail);
+    return tail;
+}
+
 static const unsigned char *level_search(const struct pretok_level *l,
                                          struct run_memo *m,
                                          const unsigned char *p,
@@ -293,6 +317,8 @@ static const unsigned char *level_search(const struct pretok_level *l,
         return numbers_search(m, p, end, final, len);
     case PRETOK_DIGIT_BYTES:
         return digit_bytes_search(p, end, final, len);
+    case PRETOK_TAIL:
+        return tail_search(p, end, final, len);
     case PRETOK_BEFORE:
         return before_search(l->re, p, end, final, len);
     }
@@ -412,8 +438,9 @@ const unsigned char *pretok_cut(const struct pretok *pt,
 
             if (l->kind == PRETOK_BEFORE)
                 continue;
-            if (l->re ? !regex_border(l->re, p[-1], p, to, l == last)
-                      : p[-1] >= '0' && p[-1] <= '9')
+            if (l->kind == PRETOK_TAIL ? unicode_class(p[-1]) & UNI_SPACE
+                : l->re ? !regex_border(l->re, p[-1], p, to, l == last)
+                        : p[-1] >= '0' && p[-1] <= '9')
                 break;
         }
         if (i == pt->nlevel)

@@ -53,6 +53,9 @@ enum pretok_kind {
     PRETOK_DIGIT_BYTES,
     /* A cut before each match of .re, none after it (MergedWithNext). */
     PRETOK_BEFORE,
+    /* \s+$: the white space that ends what the steps before left.  Not by its
+     * pattern, which would try anew from each space of a long run. */
+    PRETOK_TAIL,
 };
 
 struct pretok_step {
@@ -188,9 +191,11 @@ static const struct pretok_rule pretok_rules[] = {
                               SPLIT("[一-龥ࠀ-一가-퟿]+"),
                               SPLIT("\\p{N}")}},
     [RULE_DEEPSEEK_LLM] = {"deepseek-llm",
-                           {SPLIT("[\\r\\n]"), SPLIT("\\s?[" RE_CASED "]+"),
+                           {SPLIT("[\\r\\n]"),
+                            SPLIT("\\s?[" RE_CASED "]+"),
                             SPLIT("\\s?[!-/:-~！-／：-～‘-‟　-。]+"),
-                            SPLIT("\\s+$"), SPLIT("[一-龥ࠀ-一가-퟿]+"),
+                            {PRETOK_TAIL, 0},
+                            SPLIT("[一-龥ࠀ-一가-퟿]+"),
                             SPLIT("\\p{N}")}},
     [RULE_DEEPSEEK_V3] = {"deepseek-v3",
                           {SPLIT("\\p{N}{1,3}"),
