@@ -4,6 +4,7 @@
 bats_require_minimum_version 1.5.0
 
 setup() {
+    set -o pipefail # jq 1.6 finds nothing wrong with no input
     B=${B:-build}
     case $B in /*) ;; *) B=$PWD/$B ;; esac
     oracle=$PWD/../shared/oracle
