@@ -241,16 +241,10 @@ int bpe_open(struct tok *t, struct err *e)
         return -1;
     bytes = !(t->pretok.flags & PRETOK_RAW);
     for (int b = 0; b < 256; b++) {
-        unsigned char s[8] = "<0x00>";
-        size_t n = 6;
+        unsigned char s[4];
 
-        if (bytes) {
-            n = alphabet_put(s, (unsigned char)b);
-        } else {
-            s[3] = (unsigned char)"0123456789ABCDEF"[b >> 4];
-            s[4] = (unsigned char)"0123456789ABCDEF"[b & 15];
-        }
-        t->byte_id[b] = tok_find(t, s, n);
+        t->byte_id[b] = bytes ? tok_find(t, s, alphabet_put(s, (uint8_t)b))
+                              : tok_find_byte(t, b);
         /* deepseek-coder has user-defined tokens spelled as the alphabet spells
          * bytes that UTF-8 never has; they are their spelling. */
         if (t->byte_id[b] != NO_ID && bytes &&
@@ -272,54 +266,6 @@ static size_t byte_symbols(const struct tok *t, const unsigned char *p,
     return n;
 }
 
-/* One symbol per character of P[N], which spells its spaces. */
-static size_t char_symbols(const struct tok *t, const unsigned char *p,
-                           size_t n, struct symbol *s)
-{
-    size_t k = 0, len;
-    uint32_t cp;
-
-    for (size_t i = 0; i < n; i += len) {
-        len = utf8_get(p + i, n - i, &cp);
-        s[k++] = (struct symbol){tok_find(t, p + i, len), (uint32_t)i};
-    }
-    return k;
-}
-
-void put_unknown(struct tok_enc *enc, const unsigned char *p, size_t n)
-{
-    const struct tok *t = enc->t;
-    int32_t unknown = t->role[TOK_UNK];
-    bool all = true;
-
-    for (size_t i = 0; i < n; i++)
-        all &= t->byte_id[p[i]] != NO_ID;
-    if (all) {
-        for (size_t i = 0; i < n; i++)
-            ids_put(enc, t->byte_id[p[i]]);
-        return;
-    }
-    enc->replaced++;
-    /* An unknown token that is a control token (some models name their end of
-     * text so) is nothing that a text may become. */
-    if (unknown >= 0 && type_of(t, (uint32_t)unknown) != TOK_CONTROL)
-        ids_put(enc, (uint32_t)unknown);
-    else
-        for (int i = 0; i < t->nreplacement; i++)
-            ids_put(enc, t->replacement[i]);
-}
-
-void put_symbols(struct tok_enc *enc, const unsigned char *p, size_t n,
-                 const struct symbol *s, size_t k)
-{
-    for (size_t i = 0; i < k; i++)
-        if (s[i].id != NO_ID)
-            ids_put(enc, s[i].id);
-        else
-            put_unknown(enc, p + s[i].start,
-                        (i + 1 < k ? s[i + 1].start : n) - s[i].start);
-}
-
 /* The whole piece as one token: its id, or NO_ID. */
 static uint32_t whole(const struct tok *t, const unsigned char *p, size_t n)
 {
@@ -336,7 +282,7 @@ static uint32_t whole(const struct tok *t, const unsigned char *p, size_t n)
 static void merge_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
 {
     const struct tok *t = enc->t;
-    struct symbol few[MERGE_FEW], *s = few;
+    struct symbol few[MERGE_FEW], *s;
     size_t k;
 
     if (t->pretok.flags & PRETOK_IGNORE_MERGES) {
@@ -347,15 +293,9 @@ static void merge_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
             return;
         }
     }
-    if (n > MERGE_FEW) {
-        enc->work[0].n = 0;
-        s = buf_reserve(&enc->work[0], n * sizeof *s);
-        if (!s || n > UINT32_MAX / 2) {
-            enc->nomem = true;
-            return;
-        }
-    }
-    k = t->pretok.flags & PRETOK_RAW || t->by_rank ? char_symbols(t, p, n, s)
+    if (!(s = symbols_room(enc, few, n)))
+        return;
+    k = t->pretok.flags & PRETOK_RAW || t->by_rank ? symbols_of(t, p, n, s)
                                                    : byte_symbols(t, p, n, s);
     if (t->by_rank)
         k = merge_many(t, p, (uint32_t)n, s, k, &enc->work[1], &enc->work[2],
@@ -369,24 +309,6 @@ static void merge_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
                        bpe_pair);
     enc->nomem |= !k;
     put_symbols(enc, p, n, s, k);
-}
-
-const unsigned char *spell_spaces(struct buf *work, const unsigned char *p,
-                                  size_t *n)
-{
-    unsigned char *to = buf_reserve(work, *n * SPACE_LEN + 1), *at = to;
-
-    if (!to)
-        return NULL;
-    for (size_t i = 0; i < *n; i++)
-        if (p[i] == ' ') {
-            memcpy(at, SPACE, SPACE_LEN);
-            at += SPACE_LEN;
-        } else {
-            *at++ = p[i];
-        }
-    *n = (size_t)(at - to);
-    return to;
 }
 
 /* Encode the piece P[N], not in the cache. */

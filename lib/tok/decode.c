@@ -18,21 +18,13 @@ bool tok_starts_text(const struct tok *t, uint32_t id)
            (hidden(type_of(t, id)) || type_of(t, id) == TOK_USER_DEFINED);
 }
 
-static int hex(int c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                  : -1;
-}
-
 /* The byte of a spelling like <0x0A>, or -1. */
 static int byte_of(struct gguf_str s)
 {
-    if (s.n != 6 || memcmp(s.p, "<0x", 3) || s.p[5] != '>' || hex(s.p[3]) < 0 ||
-        hex(s.p[4]) < 0)
+    if (s.n != 6 || memcmp(s.p, "<0x", 3) || s.p[5] != '>' ||
+        hex_digit(s.p[3]) < 0 || hex_digit(s.p[4]) < 0)
         return -1;
-    return hex(s.p[3]) << 4 | hex(s.p[4]);
+    return hex_digit(s.p[3]) << 4 | hex_digit(s.p[4]);
 }
 
 static void put_alphabet(struct buf *out, struct gguf_str s)

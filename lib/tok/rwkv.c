@@ -6,14 +6,6 @@
  */
 #include "tok/tok_impl.h"
 
-static int hex(int c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 int rwkv_unescape(struct buf *out, struct gguf_str s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -21,9 +13,10 @@ int rwkv_unescape(struct buf *out, struct gguf_str s)
 
         if (c == '\\' && i + 1 < s.n) {
             c = (unsigned char)s.p[++i];
-            if (c == 'x' && i + 2 < s.n && hex(s.p[i + 1]) >= 0 &&
-                hex(s.p[i + 2]) >= 0) {
-                c = (unsigned char)(hex(s.p[i + 1]) << 4 | hex(s.p[i + 2]));
+            if (c == 'x' && i + 2 < s.n && hex_digit(s.p[i + 1]) >= 0 &&
+                hex_digit(s.p[i + 2]) >= 0) {
+                c = (unsigned char)(hex_digit(s.p[i + 1]) << 4 |
+                                    hex_digit(s.p[i + 2]));
                 i += 2;
             } else if (c == 'n' || c == 't' || c == 'r') {
                 c = c == 'n' ? '\n' : c == 't' ? '\t' : '\r';

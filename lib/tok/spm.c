@@ -47,15 +47,9 @@ int spm_open(struct tok *t, struct err *e)
                        "'llama'",
                        t->pre);
     for (int b = 0; b < 256; b++) {
-        char s[8] = "<0x00>";
-
-        s[3] = "0123456789ABCDEF"[b >> 4];
-        s[4] = "0123456789ABCDEF"[b & 15];
-        t->byte_id[b] = tok_find(t, s, 6);
-        if (t->byte_id[b] == NO_ID) {
-            s[0] = (char)b;
-            t->byte_id[b] = tok_find(t, s, 1);
-        }
+        t->byte_id[b] = tok_find_byte(t, b);
+        if (t->byte_id[b] == NO_ID)
+            t->byte_id[b] = tok_find(t, &(char){(char)b}, 1);
     }
     return joined_open(t, e);
 }
@@ -64,22 +58,12 @@ int spm_open(struct tok *t, struct err *e)
 static void spelled_piece(struct tok_enc *enc, const unsigned char *p, size_t n)
 {
     const struct tok *t = enc->t;
-    struct symbol few[MERGE_FEW], *s = few;
-    size_t k = 0, len;
-    uint32_t cp;
+    struct symbol few[MERGE_FEW], *s = symbols_room(enc, few, n);
+    size_t k;
 
-    if (n > MERGE_FEW) {
-        enc->work[0].n = 0;
-        s = buf_reserve(&enc->work[0], n * sizeof *s);
-        if (!s || n > UINT32_MAX / 2) {
-            enc->nomem = true;
-            return;
-        }
-    }
-    for (size_t i = 0; i < n; i += len) {
-        len = utf8_get(p + i, n - i, &cp);
-        s[k++] = (struct symbol){tok_find_text(t, p + i, len), (uint32_t)i};
-    }
+    if (!s)
+        return;
+    k = symbols_of(t, p, n, s);
     if (k <= MERGE_FEW)
         k = merge_few(t, p, (uint32_t)n, s, k, spm_pair, spm_pair);
     else

@@ -120,6 +120,17 @@ uint64_t tok_hash(const struct tok *t, const void *p, size_t n);
 uint32_t tok_find_hash(const struct tok *t, const void *p, size_t n,
                        uint64_t h);
 
+/* The token spelled "<0xHH>" for byte B, or NO_ID. */
+uint32_t tok_find_byte(const struct tok *t, int b);
+
+static inline int hex_digit(int c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
 /* GPT-2's alphabet: how byte B is spelled (1 or 2 bytes at OUT; the length),
  * and the byte that code point CP spells, or -1. */
 size_t alphabet_put(unsigned char *out, unsigned char b);
@@ -167,6 +178,8 @@ struct tok_enc {
 uint32_t *ids_reserve(struct tok_enc *enc, size_t n);
 void ids_put(struct tok_enc *enc, uint32_t id);
 
+/* symbols.c */
+
 /* The tokens for the character P[N] that no token spells: its bytes', or the
  * unknown token. */
 void put_unknown(struct tok_enc *enc, const unsigned char *p, size_t n);
@@ -176,6 +189,13 @@ void put_symbols(struct tok_enc *enc, const unsigned char *p, size_t n,
  * it begins, its length in *N; NULL without memory. */
 const unsigned char *spell_spaces(struct buf *work, const unsigned char *p,
                                   size_t *n);
+
+/* Room for N symbols: FEW, which has MERGE_FEW, or the encoder's own; NULL (and
+ * NOMEM set) without memory. */
+struct symbol *symbols_room(struct tok_enc *enc, struct symbol *few, size_t n);
+/* One symbol for each character of P[N]; how many. */
+size_t symbols_of(const struct tok *t, const unsigned char *p, size_t n,
+                  struct symbol *s);
 
 /* Encode text from P: as many pieces as begin before STOP (a sure border, or
  * END).  END is where the bytes end; if not FINAL, more may follow.  Returns

@@ -179,13 +179,8 @@ int ugm_open(struct tok *t, struct err *e)
             least = score_of(t, id);
         note_length(t->ugm, (const unsigned char *)s.p, s.n);
     }
-    for (int b = 0; b < 256; b++) {
-        char s[8] = "<0x00>";
-
-        s[3] = "0123456789ABCDEF"[b >> 4];
-        s[4] = "0123456789ABCDEF"[b & 15];
-        t->byte_id[b] = tok_find(t, s, 6);
-    }
+    for (int b = 0; b < 256; b++)
+        t->byte_id[b] = tok_find_byte(t, b);
     t->ugm->unknown = least - 10;
     return find_spaces(t->ugm, e);
 }

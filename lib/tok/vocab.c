@@ -61,6 +61,13 @@ uint32_t tok_find_text(const struct tok *t, const void *p, size_t n)
     return id;
 }
 
+uint32_t tok_find_byte(const struct tok *t, int b)
+{
+    char s[8];
+
+    return tok_find(t, s, (size_t)snprintf(s, sizeof s, "<0x%02X>", b & 255));
+}
+
 /* Enter spelling ID of hash H; of two tokens spelled alike the first one
  * counts. */
 static void enter(struct tok *t, uint32_t id, struct gguf_str s, uint64_t h)
