@@ -17,7 +17,7 @@
 #define DIR_ "../shared/oracle/vocab/"
 
 static uint64_t seed = 1;
-static size_t rounds = 60;
+static size_t rounds = 30;
 static const char *only;
 
 static void show(const char *name, const unsigned char *p, size_t n,
