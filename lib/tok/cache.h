@@ -11,10 +11,10 @@
 #include "tok/tok_impl.h"
 
 enum {
-    SMALL_BITS = 15,
+    SMALL_BITS = 16,
     SMALL_BYTES = 15, /* bytes of text */
     SMALL_IDS = 3,
-    LARGE_BITS = 15,
+    LARGE_BITS = 16,
     LARGE_BYTES = 255,
     LARGE_IDS = 255,
     RING = 8 << 20,
