@@ -52,6 +52,9 @@ static int tokens(struct decoder *d, const struct wire_tokens *r, struct err *e)
         p = d->tmp.p;
         n = d->tmp.n;
     }
+    if (d->tok && r->n)
+        text_set_starts(&d->text, r->seq,
+                        tok_starts_text(d->tok, r->ids[r->n - 1]));
     text_add(&d->text, r->seq, p, n, r->n);
     return 0;
 }
@@ -142,10 +145,8 @@ int main(int argc, char **argv)
     d.text.json = json;
     if (model) {
         g = model_open(model);
-        if (tok_open(&d.tok, g, NULL, &e)) {
-            err_prefix(&e, "%s", model);
+        if (tok_open(&d.tok, g, NULL, &e))
             die(&e);
-        }
         gguf_vocab_id(d.vocab, g);
     }
     io_output();

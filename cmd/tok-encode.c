@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tok-encode.c - text -> token records. */
+#include <limits.h>
+
 #include "base/cpu.h"
 #include "cmd/common/cli.h"
 #include "cmd/common/io.h"
@@ -7,7 +9,7 @@
 #include "cmd/encode/encode.h"
 
 static int count_only, by_line, by_json, special, no_bos, want_eos, no_eos;
-static int threads;
+static int threads = INT_MIN; /* not given */
 static const char *pre;
 
 static const struct cli_opt opts[] = {
@@ -34,6 +36,18 @@ static const struct cli cli = {
     "tok-encode", "model [file ...]",
     "turn text into tokens, as the model's own tokenizer does", opts};
 
+/* Who reads the stream shall not take it for a whole one. */
+static void put_failure(struct wire_out *out, int st, struct err *e)
+{
+    static const char *const code[] = {"", "io", "usage", "format",
+                                       "unsupported"};
+    struct wire_error rec = {
+        .whole = true, .code = code[st], .msg = "tok-encode failed"};
+
+    if (st && out)
+        wire_put_error(out, &rec, e);
+}
+
 int main(int argc, char **argv)
 {
     int i = cli_parse(&cli, argc, argv), st;
@@ -48,7 +62,7 @@ int main(int argc, char **argv)
         usage_error(&cli, "-L and -J exclude each other");
     if (want_eos && no_eos)
         usage_error(&cli, "--eos and --no-eos exclude each other");
-    if (threads < 0 || threads > POOL_MAX)
+    if (threads != INT_MIN && (threads < 1 || threads > POOL_MAX))
         usage_error(&cli, "--threads: not in 1 to %d", POOL_MAX);
     r.flags = (special ? TOK_SPECIAL : 0u) | (no_bos ? TOK_NO_BOS : 0u) |
               (want_eos ? TOK_ADD_EOS : 0u) | (no_eos ? TOK_NO_EOS : 0u);
@@ -62,18 +76,21 @@ int main(int argc, char **argv)
         die(&e);
     r.t = t;
     if (!by_line && !by_json &&
-        !(r.pool = pool_new(threads ? threads : cpu_threads(), &e)))
+        !(r.pool = pool_new(threads > 0 ? threads : cpu_threads(), &e)))
         die(&e);
     if (r.out)
         model_header(r.out, cli.prog, g);
+    if (r.out && (by_line || by_json))
+        wire_out_hold(r.out);
     st = io_each(argv + i, argc - i,
                  by_line   ? encode_lines
                  : by_json ? encode_requests
                            : encode_text,
                  &r);
+    put_failure(r.out, st, &e);
     if (tok_replaced(r.enc))
         warn("%llu characters have no token in this vocabulary and were "
-             "replaced",
+             "replaced or left out",
              (unsigned long long)tok_replaced(r.enc));
     if (wire_out_close(r.out, &e) && !st)
         die(&e);

@@ -327,3 +327,48 @@ long() {
     [ "$(wc -l <cmds)" -ge 7 ]
     bash -e -o pipefail cmds
 }
+
+@test "an output that is an input: refused as standard output, safe with -o" {
+    echo hello >in
+    run -1 sh -c 'tok-encode gpt2.gguf in >>in'
+    [[ $output == *"in: input file is output file"* ]]
+    echo hello >in
+    tok-encode -o in gpt2.gguf in
+    [ "$(tok-decode in)" = hello ]
+}
+
+@test "-o leaves the old file when the program fails, and nothing beside it" {
+    echo old >out
+    run -1 tok-encode -o out missing.gguf
+    [ "$(cat out)" = old ]
+    [ "$(find . -name 'out*' | wc -l)" -eq 1 ]
+}
+
+@test "an input that fails ends the stream with an error record" {
+    run -1 sh -c 'tok-encode gpt2.gguf missing | tok-decode'
+    [[ $output == *"tok-encode failed"* ]]
+    tok-encode -f json -J gpt2.gguf 2>/dev/null <<<'{' | grep -q '"code":"format"' ||
+        tok-encode -f json -J gpt2.gguf 2>/dev/null <<<'{' | grep '"code": *"format"'
+}
+
+@test "readable tokens are harmless to a terminal" {
+    run -0 sh -c "printf 'a\\302\\2331m\\377\\033' | tok-encode -f text gpt2.gguf"
+    [[ $output == *'\xff'* ]]
+    [[ $output != *$'\033'* ]]
+    [[ $output != *$'\302\233'* ]]
+}
+
+@test "unknown options are shown escaped, with a reason" {
+    run -2 tok-encode $'--x\e[31m' gpt2.gguf
+    [[ ${lines[0]} == *'\x1b'* ]]
+    run -2 tok-encode -t
+    [[ ${lines[0]} == *"wants an argument" ]]
+    run -2 tok-encode -t 0 gpt2.gguf
+}
+
+@test "ids decode alike, however records cut them" {
+    printf ' a b  c\n' | tok-encode -f json llama.gguf |
+        jq -c 'select(.t == "tokens") | .ids[] | {t: "tokens", ids: [.]}' >cut.json
+    tok-decode -m llama.gguf cut.json >cut
+    printf ' a b  c\n' | cmp - cut
+}

@@ -180,7 +180,7 @@ int cli_parse(const struct cli *c, int argc, char **argv)
 {
     const struct cli_opt *flat[NOPT];
     struct option lo[NOPT + 4];
-    char so[2 * NOPT + 4] = "hV", *p = so + 2;
+    char so[2 * NOPT + 4] = ":hV", *p = so + 3;
     int n = flatten(flat, 0, c->opt), ch, i;
 
     prog = c->prog;
@@ -200,6 +200,8 @@ int cli_parse(const struct cli *c, int argc, char **argv)
     lo[n + 2] = (struct option){"dump-options", no_argument, NULL, LONG - 1};
     lo[n + 3] = (struct option){0};
 
+    /* getopt's own messages would show a hostile word as it is. */
+    opterr = 0;
     while ((ch = getopt_long(argc, argv, so, lo, NULL)) != -1) {
         switch (ch) {
         case 'h':
@@ -211,8 +213,15 @@ int cli_parse(const struct cli *c, int argc, char **argv)
         case LONG - 1:
             dump(flat, n);
             exit(cli_finish(0));
+        case ':':
+            usage_error(c, "option '%s' wants an argument", argv[optind - 1]);
         case '?':
-            usage(c);
+            if (optopt && optopt < LONG)
+                usage_error(c, "unknown option '-%c'", optopt);
+            usage_error(c,
+                        "option '%s' is unknown, ambiguous, or takes no "
+                        "argument",
+                        argv[optind - 1]);
         }
         for (i = ch >= LONG ? ch - LONG : 0; ch < LONG; i++)
             if (flat[i]->letter == ch)
@@ -222,12 +231,21 @@ int cli_parse(const struct cli *c, int argc, char **argv)
     return optind;
 }
 
+static int (*publish)(void);
+
+void cli_at_finish(int (*fn)(void))
+{
+    publish = fn;
+}
+
 int cli_finish(int st)
 {
     if (ferror(stdout) | fclose(stdout)) {
         warn("standard output: %s", strerror(errno ? errno : EIO));
         return st ? st : 1;
     }
+    if (publish && publish())
+        return st ? st : 1;
     return st;
 }
 

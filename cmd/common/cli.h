@@ -52,6 +52,9 @@ _Noreturn void usage_error(const struct cli *c, const char *fmt, ...)
 
 /* Close stdout and say so if that fails; the value for main() to return. */
 int cli_finish(int st);
+/* What cli_finish() calls when all is written: non-zero, after a warning, for a
+ * failure. */
+void cli_at_finish(int (*fn)(void));
 
 /* Options that must be one of a few words: the index of WORD in WORDS (NULL
  * ends them); exits with a usage error that lists them otherwise. */

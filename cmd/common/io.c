@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "cmd/common/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -28,15 +30,66 @@ const char *io_output_name(void)
     return file ? file : "standard output";
 }
 
+/* What -o names is written beside it and takes its name when it is whole: a run
+ * that dies leaves the old file, and an input may be its own output. */
+static char *final_name, *temporary;
+
+static void remove_temporary(void)
+{
+    if (temporary)
+        unlink(temporary);
+}
+
+static int publish(void)
+{
+    if (rename(temporary, final_name)) {
+        warn("%s: %s", file, strerror(errno));
+        return -1;
+    }
+    temporary = NULL;
+    return 0;
+}
+
+/* A new file beside the one that FILE is or will be; -1 with errno. */
+static int open_temporary(mode_t mode)
+{
+    mode_t mask = umask(0);
+    size_t n;
+    int fd;
+
+    umask(mask);
+    final_name = realpath(file, NULL);
+    if (!final_name)
+        final_name = strdup(file);
+    n = final_name ? strlen(final_name) + 8 : 0;
+    temporary = final_name ? malloc(n) : NULL;
+    if (!temporary)
+        return -1;
+    snprintf(temporary, n, "%s.XXXXXX", final_name);
+    fd = mkstemp(temporary);
+    if (fd < 0) {
+        temporary = NULL;
+        return -1;
+    }
+    atexit(remove_temporary);
+    cli_at_finish(publish);
+    fchmod(fd, mode ? mode & 07777 : 0666 & ~mask);
+    return fd;
+}
+
 /* The file takes the place of descriptor 1, so that whatever writes to
  * standard output, by stdio or not, writes there. */
 void io_output(void)
 {
+    struct stat st = {0};
     int fd;
 
     if (!file)
         return;
-    fd = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (!stat(file, &st) && !S_ISREG(st.st_mode))
+        fd = open(file, O_WRONLY);
+    else
+        fd = open_temporary(st.st_mode);
     if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
         struct err e = {0};
 
@@ -84,7 +137,7 @@ enum wire_format io_stream(const struct cli *c, struct wire_out **w)
 
 int io_open(const char *operand, const char **name, struct err *e)
 {
-    struct stat st;
+    struct stat st, out;
     int fd = STDIN_FILENO;
 
     *name = operand;
@@ -98,6 +151,13 @@ int io_open(const char *operand, const char **name, struct err *e)
         if (fd != STDIN_FILENO)
             close(fd);
         return err_set(e, ERR_IO, "%s: %s", *name, strerror(EISDIR));
+    }
+    /* A program that read what it writes would never end. */
+    if (S_ISREG(st.st_mode) && !fstat(STDOUT_FILENO, &out) &&
+        st.st_dev == out.st_dev && st.st_ino == out.st_ino) {
+        if (fd != STDIN_FILENO)
+            close(fd);
+        return err_set(e, ERR_IO, "%s: input file is output file", *name);
     }
     return fd;
 }

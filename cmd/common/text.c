@@ -155,12 +155,16 @@ bool text_starts(struct text *t, uint64_t s)
     return !get(t, s)->started;
 }
 
+void text_set_starts(struct text *t, uint64_t s, bool starts)
+{
+    get(t, s)->started = !starts;
+}
+
 void text_add(struct text *t, uint64_t s, const void *p, size_t len, size_t n)
 {
     struct text_seq *q = get(t, s);
 
     q->ntokens += n;
-    q->started |= n > 0;
     if (q == t->first && !t->json)
         put_whole(t, q, p, len);
     else

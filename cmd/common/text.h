@@ -27,8 +27,10 @@ struct text {
     void *open;
 };
 
-/* Has sequence S no tokens yet? */
+/* Do the next tokens of S begin a text, as TOK_AT_START means it?  At first
+ * they do; after that it is what was set last. */
 bool text_starts(struct text *t, uint64_t s);
+void text_set_starts(struct text *t, uint64_t s, bool starts);
 /* The next N tokens of S have the bytes P[LEN]. */
 void text_add(struct text *t, uint64_t s, const void *p, size_t len, size_t n);
 /* For JSON: the caller's id, itself JSON; and what went wrong. */

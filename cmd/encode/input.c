@@ -18,6 +18,8 @@ static ssize_t fill(struct run *r, int fd, const char *name, struct err *e)
 
     if (!to)
         return err_nomem(e);
+    if (r->out && wire_out_flush(r->out, e))
+        return -1;
     do
         n = read(fd, to, CHUNK);
     while (n < 0 && errno == EINTR);

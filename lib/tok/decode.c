@@ -14,7 +14,7 @@ static bool hidden(enum tok_type type)
 
 bool tok_starts_text(const struct tok *t, uint32_t id)
 {
-    return id < t->n &&
+    return id < t->n && t->kind != KIND_WPM &&
            (hidden(type_of(t, id)) || type_of(t, id) == TOK_USER_DEFINED);
 }
 
@@ -111,9 +111,13 @@ int tok_decode(struct buf *out, const struct tok *t, const uint32_t *ids,
     for (size_t i = 0; i < n; i++) {
         if (ids[i] >= t->n)
             continue;
-        if (!hidden(type_of(t, ids[i])) || flags & TOK_SHOW_SPECIAL)
+        if (!hidden(type_of(t, ids[i])) || flags & TOK_SHOW_SPECIAL) {
             put_one(out, t, ids[i], first);
-        first = tok_starts_text(t, ids[i]);
+            /* Words are parted from what is shown, whatever it is. */
+            first &= t->kind != KIND_WPM;
+        }
+        if (t->kind != KIND_WPM)
+            first = tok_starts_text(t, ids[i]);
     }
     return buf_ok(out, e);
 }

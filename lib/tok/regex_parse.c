@@ -250,6 +250,11 @@ static int atom(struct compiler *c)
     case '$':
         c->p++;
         return new_node(c, N_END, 0, 0);
+    case '?':
+    case '*':
+    case '+':
+    case '{':
+        return wrong(c, "repeat of nothing");
     }
     id = new_set(c);
     if (*c->p == '.') {

@@ -60,6 +60,10 @@ void put_unknown(struct tok_enc *enc, const unsigned char *p, size_t n)
         return;
     }
     enc->replaced++;
+    /* A character of which some byte has no token is nothing to Hugging Face's
+     * tokenizers; bytes that are no character they never see. */
+    if (t->of_bytes && p[0] < 0xf5 && p[0] != 0xc0 && p[0] != 0xc1)
+        return;
     /* An unknown token that is a control token (some models name their end of
      * text so) is nothing that a text may become. */
     if (unknown >= 0 && type_of(t, (uint32_t)unknown) != TOK_CONTROL)

@@ -12,8 +12,10 @@
  * is one thread's encoder with its cache of pieces already met.
  *
  * Text may be any bytes.  What is not UTF-8 is treated byte by byte, by the
- * vocabulary's byte tokens.  Where it has none for a byte (those that UTF-8
- * never has), the tokens of U+FFFD stand for it, and tok_replaced() counts.
+ * vocabulary's byte tokens.  Where it has none for a byte that UTF-8 never
+ * has, the tokens of U+FFFD stand for it; where it has none for another, the
+ * unknown token does, or nothing, as in the models' own tokenizers.
+ * tok_replaced() counts both.
  * Text never becomes a control token unless TOK_SPECIAL is given.
  */
 #ifndef LLM_TOK_TOK_H
@@ -125,7 +127,7 @@ int tok_feed_pool(struct tok_enc *enc, struct pool *pool, struct tok_ids *ids,
                   struct err *e);
 
 /* How many characters no token spelled, so far, of all that ENC encoded: each
- * became U+FFFD, or the unknown token. */
+ * became U+FFFD, the unknown token, or nothing. */
 uint64_t tok_replaced(const struct tok_enc *enc);
 
 enum {

@@ -488,6 +488,9 @@ int tok_open(struct tok **out, const struct gguf *g, const char *pre,
     t->g = g;
     if (open_kind(t, pre, e)) {
         tok_close(t);
+        /* The typed look-ups have named the file already. */
+        if (e && !strncmp(e->msg, gguf_path(g), strlen(gguf_path(g))))
+            return -1;
         return err_prefix(e, "%s", gguf_path(g));
     }
     *out = t;

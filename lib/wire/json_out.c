@@ -26,11 +26,17 @@ static void string_part(struct buf *b, const unsigned char *p, size_t n)
     size_t from = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (p[i] >= 0x20 && p[i] != '"' && p[i] != '\\' && p[i] != 0x7f)
+        /* U+0080 to U+009F are controls that terminals obey, too. */
+        bool c1 =
+            p[i] == 0xc2 && i + 1 < n && p[i + 1] >= 0x80 && p[i + 1] < 0xa0;
+
+        if (p[i] >= 0x20 && p[i] != '"' && p[i] != '\\' && p[i] != 0x7f && !c1)
             continue;
         buf_put(b, p + from, i - from);
-        from = i + 1;
-        if (p[i] == '"' || p[i] == '\\') {
+        from = i + 1 + c1;
+        if (c1) {
+            buf_printf(b, "\\u%04x", p[++i]);
+        } else if (p[i] == '"' || p[i] == '\\') {
             buf_putc(b, '\\');
             buf_putc(b, p[i]);
         } else if (p[i] == '\n') {

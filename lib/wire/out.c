@@ -16,7 +16,7 @@
 #include "base/num.h"
 #include "wire/wire_impl.h"
 
-enum { NSEG = 8 };
+enum { NSEG = 8, HOLD_MAX = 64 << 10 };
 
 struct seg {
     const void *p; /* NULL: in HEAD, at OFF */
@@ -33,7 +33,9 @@ struct wire_out {
     struct seg seg[NSEG];
     int nseg;
     struct buf whole, json; /* for WIRE_JSON */
-    struct buf swap[2];     /* for big-endian hosts */
+    bool hold;
+    struct buf held;    /* records made while HOLD */
+    struct buf swap[2]; /* for big-endian hosts */
     struct scan scan;
 };
 
@@ -55,23 +57,6 @@ int wire_out_open(struct wire_out **out, int fd, enum wire_format format,
 void wire_out_name(struct wire_out *w, const char *name)
 {
     w->name = name;
-}
-
-int wire_out_close(struct wire_out *w, struct err *e)
-{
-    int r = 0;
-
-    if (!w)
-        return 0;
-    if (w->err.code)
-        r = err_set(e, w->err.code, "%s", w->err.msg);
-    buf_free(&w->head);
-    buf_free(&w->whole);
-    buf_free(&w->json);
-    buf_free(&w->swap[0]);
-    buf_free(&w->swap[1]);
-    free(w);
-    return r;
 }
 
 /* Keep the first failure, and give it to the caller. */
@@ -99,6 +84,58 @@ static int write_all(struct wire_out *w, struct iovec *v, int n)
         }
     }
     return 0;
+}
+
+int wire_out_flush(struct wire_out *w, struct err *e)
+{
+    struct iovec v = {w->held.p, w->held.n};
+
+    if (!w->err.code && w->held.n && write_all(w, &v, 1))
+        return err_set(e, w->err.code, "%s", w->err.msg);
+    w->held.n = 0;
+    return 0;
+}
+
+void wire_out_hold(struct wire_out *w)
+{
+    w->hold = true;
+}
+
+/* A record in N parts goes out, or waits with others. */
+static int write_record(struct wire_out *w, struct iovec *v, int n)
+{
+    size_t size = 0;
+
+    if (!w->hold)
+        return write_all(w, v, n);
+    for (int i = 0; i < n; i++)
+        size += v[i].iov_len;
+    if (size + w->held.n > HOLD_MAX && wire_out_flush(w, &w->err))
+        return -1;
+    if (size > HOLD_MAX / 4)
+        return wire_out_flush(w, &w->err) ? -1 : write_all(w, v, n);
+    for (int i = 0; i < n; i++)
+        buf_put(&w->held, v[i].iov_base, v[i].iov_len);
+    return buf_ok(&w->held, &w->err);
+}
+
+int wire_out_close(struct wire_out *w, struct err *e)
+{
+    int r = 0;
+
+    if (!w)
+        return 0;
+    wire_out_flush(w, &w->err);
+    if (w->err.code)
+        r = err_set(e, w->err.code, "%s", w->err.msg);
+    buf_free(&w->held);
+    buf_free(&w->head);
+    buf_free(&w->whole);
+    buf_free(&w->json);
+    buf_free(&w->swap[0]);
+    buf_free(&w->swap[1]);
+    free(w);
+    return r;
 }
 
 /* Close HEAD's open segment. */
@@ -147,7 +184,7 @@ static int emit_json(struct wire_out *w, const unsigned char *p, size_t n)
     if (buf_ok(&w->json, &w->err))
         return -1;
     v = (struct iovec){w->json.p, w->json.n};
-    return write_all(w, &v, 1);
+    return write_record(w, &v, 1);
 }
 
 /* Write what begin(), the put_ functions and attach() made. */
@@ -166,7 +203,7 @@ static int emit(struct wire_out *w, struct err *e)
         v[i] = (struct iovec){(void *)(uintptr_t)p, s->n};
     }
     if (w->format == WIRE_CBOR)
-        return write_all(w, v, w->nseg) ? fail(w, e) : 0;
+        return write_record(w, v, w->nseg) ? fail(w, e) : 0;
     w->whole.n = 0;
     for (int i = 0; i < w->nseg; i++)
         buf_put(&w->whole, v[i].iov_base, v[i].iov_len);

@@ -107,6 +107,12 @@ void wire_out_name(struct wire_out *w, const char *name);
 /* NULL may be closed. */
 int wire_out_close(struct wire_out *w, struct err *e);
 
+/* From now on small records may wait for others, up to 64 KB of them, and go
+ * out together: for programs that make many while input is at hand.  They call
+ * wire_out_flush() before they wait for more; wire_out_close() does, too. */
+void wire_out_hold(struct wire_out *w);
+int wire_out_flush(struct wire_out *w, struct err *e);
+
 /* What is not UTF-8 in a string becomes U+FFFD, but wire_end.stop is kept. */
 int wire_put_header(struct wire_out *w, const struct wire_header *h,
                     struct err *e);
