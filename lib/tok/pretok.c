@@ -299,6 +299,61 @@ static const unsigned char *tail_search(const unsigned char *p,
     return tail;
 }
 
+static bool is_space(uint8_t u)
+{
+    return u & UNI_SPACE;
+}
+
+/* Make M what is known of the white space at Q: COUNT characters from AT, after
+ * the last newline, to END.  False when more text could change it. */
+static bool count_spaces(struct run_memo *m, const unsigned char *q,
+                         const unsigned char *end, bool final)
+{
+    size_t len = 0;
+
+    *m = (struct run_memo){.at = q, .end = q};
+    for (; m->end < end; m->end += len) {
+        uint8_t u = class_at(m->end, end, final, &len);
+
+        if (!len || !is_space(u))
+            break;
+        m->count++;
+        if (*m->end == '\r' || *m->end == '\n') {
+            m->at = m->end + 1;
+            m->count = 0;
+        }
+    }
+    return final || (m->end < end && len);
+}
+
+static const unsigned char *spaces_search(struct run_memo *m,
+                                          const unsigned char *p,
+                                          const unsigned char *end, bool final,
+                                          size_t *len)
+{
+    enum { RUN = 512 };
+
+    for (;; p = m->end) {
+        p = first_that(p, end, final, is_space, len);
+        if (p == end || *len == REGEX_MORE)
+            return p;
+        if ((!m->at || p < m->at || p >= m->end) &&
+            !count_spaces(m, p, end, final)) {
+            m->at = NULL;
+            *len = REGEX_MORE;
+            return p;
+        }
+        if (m->count > RUN)
+            break;
+    }
+    /* Pieces are taken from AT on, one after the other. */
+    p = m->at;
+    m->at = skip_chars(p, end, RUN);
+    m->count -= RUN;
+    *len = (size_t)(m->at - p);
+    return p;
+}
+
 static const unsigned char *level_search(const struct pretok_level *l,
                                          struct run_memo *m,
                                          const unsigned char *p,
@@ -319,6 +374,8 @@ static const unsigned char *level_search(const struct pretok_level *l,
         return digit_bytes_search(p, end, final, len);
     case PRETOK_TAIL:
         return tail_search(p, end, final, len);
+    case PRETOK_SPACES512:
+        return spaces_search(m, p, end, final, len);
     case PRETOK_BEFORE:
         return before_search(l->re, p, end, final, len);
     }
@@ -438,7 +495,8 @@ const unsigned char *pretok_cut(const struct pretok *pt,
 
             if (l->kind == PRETOK_BEFORE)
                 continue;
-            if (l->kind == PRETOK_TAIL ? unicode_class(p[-1]) & UNI_SPACE
+            if (l->kind == PRETOK_TAIL || l->kind == PRETOK_SPACES512
+                    ? unicode_class(p[-1]) & UNI_SPACE
                 : l->re ? !regex_border(l->re, p[-1], p, to, l == last)
                         : p[-1] >= '0' && p[-1] <= '9')
                 break;

@@ -56,6 +56,10 @@ enum pretok_kind {
     /* \s+$: the white space that ends what the steps before left.  Not by its
      * pattern, which would try anew from each space of a long run. */
     PRETOK_TAIL,
+    /* 512 characters of white space, if more follows and no newline in all of
+     * it: what jais-2's pattern makes of them, said apart because it would look
+     * at the whole run for a newline each time. */
+    PRETOK_SPACES512,
 };
 
 struct pretok_step {
@@ -220,7 +224,8 @@ static const struct pretok_rule pretok_rules[] = {
     [RULE_GPT2] = {"gpt-2", {SPLIT(RE_GPT2)}},
     [RULE_GPT4O] = {"gpt-4o", {SPLIT(RE_GPT4O)}},
     [RULE_JAIS2] = {"jais-2",
-                    {SPLIT(RE_WORD
+                    {{PRETOK_SPACES512, 0},
+                     SPLIT(RE_WORD
                            "|\\p{N}{1,3}|" RE_PUNCT
                            "|\\s*[\\r\\n]+|" RE_RUN(512) RE_RUN(256) RE_RUN(128)
                                RE_RUN(64) RE_RUN(32) RE_RUN(16) RE_RUN(8)
