@@ -9,6 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What errno says of PATH; no address space is no memory. */
+static int failed(const char *path, struct err *e)
+{
+    if (errno == ENOMEM) {
+        err_nomem(e);
+        return err_prefix(e, "%s", path);
+    }
+    return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+}
+
 int map_open(struct map *m, const char *path, struct err *e)
 {
     struct stat st;
@@ -18,9 +28,9 @@ int map_open(struct map *m, const char *path, struct err *e)
 
     *m = (struct map){0};
     if (fd < 0)
-        return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+        return failed(path, e);
     if (fstat(fd, &st)) {
-        err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+        failed(path, e);
         goto fail;
     }
     if (!S_ISREG(st.st_mode)) {
@@ -31,7 +41,7 @@ int map_open(struct map *m, const char *path, struct err *e)
     if (st.st_size > 0) {
         p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (p == MAP_FAILED) {
-            err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+            failed(path, e);
             goto fail;
         }
     }

@@ -16,7 +16,8 @@ struct map {
 };
 
 /* Map PATH whole.  Anything but a regular file is ERR_IO (a device would
- * block or never end).  A zeroed map may be closed. */
+ * block or never end), no room in the address space ERR_NOMEM.  A zeroed map
+ * may be closed. */
 int map_open(struct map *m, const char *path, struct err *e);
 void map_close(struct map *m);
 
