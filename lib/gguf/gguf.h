@@ -223,8 +223,9 @@ static inline struct gguf_str gguf_str_next(const unsigned char **p)
  *   tensor, whatever the order, the split, the version and the alignment;
  * - the vocabulary: those tokenizer.ggml.* values that decide which ids a text
  *   becomes and which bytes an id stands for.  Left out are the choices that
- *   conversions of one vocabulary make differently: *_token_id(s), the
- *   add_{bos,eos,sep}_token switches, suppress_tokens and chat templates. */
+ *   conversions of one vocabulary make differently: *_token_id(s) other than
+ *   unknown_token_id, the add_{bos,eos,sep}_token switches, suppress_tokens
+ *   and chat templates. */
 void gguf_model_id(char hex[33], const struct gguf *g);
 void gguf_vocab_id(char hex[33], const struct gguf *g);
 

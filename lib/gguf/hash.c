@@ -82,50 +82,8 @@ static void put_metadata(XXH3_state_t *x, const struct gguf *g)
             put_val(x, s->by_name[i]);
 }
 
-void gguf_model_id(char hex[33], const struct gguf *g)
-{
-    XXH3_state_t x;
-
-    XXH3_INITSTATE(&x);
-    XXH3_128bits_reset(&x);
-    put_metadata(&x, g);
-    for (size_t i = 0; i < g->ntensor; i++) {
-        const struct gguf_tensor *t = g->by_name[i];
-
-        put_shape(&x, t);
-        XXH3_128bits_update(&x, t->p, t->bytes < SAMPLE ? t->bytes : SAMPLE);
-    }
-    digest(hex, XXH3_128bits_digest(&x));
-}
-
-void gguf_vocab_id(char hex[33], const struct gguf *g)
-{
-    static const char *const out[] = {
-        "_token_id",      "_token_ids",     ".add_bos_token",
-        ".add_eos_token", ".add_sep_token", ".suppress_tokens",
-        ".chat_template",
-    };
-    const struct shard *s = &g->shard[0];
-    XXH3_state_t x;
-
-    XXH3_INITSTATE(&x);
-    XXH3_128bits_reset(&x);
-    for (size_t i = 0; i < s->pub.nkey; i++) {
-        bool use = starts(s->by_name[i]->key, "tokenizer.ggml.");
-
-        for (size_t k = 0; k < sizeof out / sizeof *out; k++)
-            use = use && !has_tail(s->by_name[i]->key, out[k]);
-        if (use)
-            put_val(&x, s->by_name[i]);
-    }
-    digest(hex, XXH3_128bits_digest(&x));
-}
-
-void gguf_tensor_hash(char hex[33], const struct gguf_tensor *t)
-{
-    digest(hex, XXH3_128bits(t->p, t->bytes));
-}
-
+/* Metadata and tensors, each of these by its hash in TENSOR, or, when that is
+ * NULL, by how it begins. */
 void gguf_whole_hash(char hex[33], const struct gguf *g,
                      const char (*tensor)[33])
 {
@@ -138,7 +96,55 @@ void gguf_whole_hash(char hex[33], const struct gguf *g,
         const struct gguf_tensor *t = g->by_name[i];
 
         put_shape(&x, t);
-        XXH3_128bits_update(&x, tensor[t - g->tensor], 32);
+        if (tensor)
+            XXH3_128bits_update(&x, tensor[t - g->tensor], 32);
+        else
+            XXH3_128bits_update(&x, t->p,
+                                t->bytes < SAMPLE ? t->bytes : SAMPLE);
     }
     digest(hex, XXH3_128bits_digest(&x));
+}
+
+void gguf_model_id(char hex[33], const struct gguf *g)
+{
+    gguf_whole_hash(hex, g, NULL);
+}
+
+/* Does KEY decide what ids a text becomes, those aside that are put around
+ * them? */
+static bool is_vocab(struct gguf_str key)
+{
+    static const char unknown[] = "tokenizer.ggml.unknown_token_id";
+    static const char *const out[] = {
+        "_token_id",      "_token_ids",     ".add_bos_token",
+        ".add_eos_token", ".add_sep_token", ".suppress_tokens",
+        ".chat_template",
+    };
+
+    if (!starts(key, "tokenizer.ggml."))
+        return false;
+    if (key.n == sizeof unknown - 1 && starts(key, unknown))
+        return true;
+    for (size_t k = 0; k < sizeof out / sizeof *out; k++)
+        if (has_tail(key, out[k]))
+            return false;
+    return true;
+}
+
+void gguf_vocab_id(char hex[33], const struct gguf *g)
+{
+    const struct shard *s = &g->shard[0];
+    XXH3_state_t x;
+
+    XXH3_INITSTATE(&x);
+    XXH3_128bits_reset(&x);
+    for (size_t i = 0; i < s->pub.nkey; i++)
+        if (is_vocab(s->by_name[i]->key))
+            put_val(&x, s->by_name[i]);
+    digest(hex, XXH3_128bits_digest(&x));
+}
+
+void gguf_tensor_hash(char hex[33], const struct gguf_tensor *t)
+{
+    digest(hex, XXH3_128bits(t->p, t->bytes));
 }
