@@ -86,15 +86,26 @@ static int split_int(int64_t *out, const struct shard *s, const char *key,
     return 1;
 }
 
+/* The same of a key that a shard must have: 0 or -1. */
+static int need_split_int(int64_t *out, const struct shard *s, const char *key,
+                          struct err *e)
+{
+    int r = split_int(out, s, key, e);
+
+    if (!r)
+        return err_set(e, ERR_FORMAT, "key '%s' is missing in this shard", key);
+    return r < 0 ? -1 : 0;
+}
+
 /* Does S say that it is shard NO of COUNT, of a model of G's architecture? */
 static int check_shard(const struct gguf *g, const struct shard *s, int64_t no,
                        int64_t count, struct err *e)
 {
     const struct gguf_val *first, *arch;
-    int64_t n = -1, c = -1;
+    int64_t n, c;
 
-    if (split_int(&n, s, "split.no", e) < 0 ||
-        split_int(&c, s, "split.count", e) < 0)
+    if (need_split_int(&n, s, "split.no", e) ||
+        need_split_int(&c, s, "split.count", e))
         return -1;
     if (n != no)
         return err_set(e, ERR_FORMAT,
@@ -176,14 +187,14 @@ static int stem(const char *path, int64_t no, int64_t count)
 /* Forget the shard that told the split, and open all in order. */
 static int open_split(struct gguf *g, int64_t count, struct err *e)
 {
-    int64_t no = -1;
+    int64_t no;
     int n;
     size_t room = strlen(g->path) + 64;
     char *path;
 
-    if (split_int(&no, &g->shard[0], "split.no", e) < 0)
+    if (need_split_int(&no, &g->shard[0], "split.no", e))
         return err_prefix(e, "%s", g->path);
-    if (no < 0 || no >= count || count > 99999) {
+    if (no >= count || count > 99999) {
         err_set(e, ERR_FORMAT, "there is no shard %lld of %lld", (long long)no,
                 (long long)count);
         return err_prefix(e, "%s", g->path);
