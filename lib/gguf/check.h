@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * check.h - what gguf_open() does not look at: the tensors' contents. */
+ * check.h - what gguf_open() does not look at: the tensors' contents, and what
+ * a key's name says of its type. */
 #ifndef LLM_GGUF_CHECK_H
 #define LLM_GGUF_CHECK_H
 
@@ -17,5 +18,10 @@ uint64_t gguf_trailing(const struct gguf *g, int i);
 /* Bytes between tensors of shard I, and before the first, that are more than
  * padding. */
 uint64_t gguf_gaps(const struct gguf *g, int i);
+
+/* Has key I, when its name is a known one, a type that its readers take, and,
+ * when it goes with the tokens, as many elements as those?  0, or -1 with
+ * ERR_FORMAT. */
+int gguf_check_key(const struct gguf *g, size_t i, struct err *e);
 
 #endif

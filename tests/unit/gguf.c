@@ -257,6 +257,9 @@ static void test_ids(struct gguf_str s)
     gguf_whole_hash(a, g, (const char(*)[33])hash);
     gguf_whole_hash(b, h, (const char(*)[33])hash);
     ok(!strcmp(a, b), "the whole's hash, too, is not the layout's");
+    gguf_model_id(a, g);
+    gguf_whole_hash(b, g, NULL);
+    ok(!strcmp(a, b), "without hashes it is the model's id");
     memcpy(t, hash[1], 33);
     memset(hash[1], '0', 32);
     gguf_whole_hash(w, g, (const char(*)[33])hash);
@@ -264,6 +267,34 @@ static void test_ids(struct gguf_str s)
     gguf_close(g);
     gguf_close(h);
     buf_free(&other);
+}
+
+static void test_known(struct gguf_str s)
+{
+    struct buf b = {0};
+    struct gguf_out o;
+    struct err e;
+    struct gguf *g = open_bytes(s, &e);
+    int bad = 0;
+
+    for (size_t i = 0; i < gguf_nkey(g); i++)
+        bad += gguf_check_key(g, i, &e) != 0;
+    ok(!bad, "names that are not known may have any type");
+    gguf_close(g);
+    gguf_out_init(&o, 32);
+    gguf_put_str(&o, "general.architecture", str("llama"));
+    gguf_put_str(&o, "llama.block_count", str("2"));
+    gguf_put_int(&o, "llama.block_counts", GGUF_U8, 1);
+    gguf_out_head(&b, &o, NULL);
+    gguf_out_fini(&o);
+    g = open_bytes(bytes(&b), &e);
+    ok(!gguf_check_key(g, 0, &e) && !gguf_check_key(g, 2, &e) &&
+           gguf_check_key(g, 1, &e) && e.code == ERR_FORMAT &&
+           !strcmp(e.msg,
+                   "m: key 'llama.block_count': is str, must be an integer"),
+       "a key of another type than its name's: %s", e.msg);
+    gguf_close(g);
+    buf_free(&b);
 }
 
 static void test_writer(void)
@@ -454,6 +485,7 @@ int main(void)
     gguf_close(g);
     test_damage(bytes(&b));
     test_ids(bytes(&b));
+    test_known(bytes(&b));
     buf_free(&b);
     test_writer();
     test_shards();
