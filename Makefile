@@ -19,11 +19,11 @@ SAN     ?=
 PKGCONF ?= pkg-config
 STRIP   ?= strip
 INSTALL ?= install
-PKGCONF ?= pkg-config
 Q       := $(if $(V),,@)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wwrite-strings -Wformat=2 $(if $(DEV),-Werror)
-PKGS     = libcbor libxxhash libzstd jansson
+PKGS     = libcbor libxxhash jansson
 PULLPKGS = libcurl libcrypto
+TESTPKGS = libzstd
 FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -DLLM_VERSION='"$(VERSION)"' -ffp-contract=off -I. -Ilib -I$B/gen $(WARN) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)$(if $(FUZZER), -fsanitize=fuzzer-no-link)
 
 # The file name picks the instruction set; everything else is baseline, and
@@ -45,13 +45,15 @@ pkgs       = $(shell $(PKGCONF) $1 2>/dev/null)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkgs,--cflags $(PKGS) $(PULLPKGS)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(call pkgs,--libs $(PKGS)))$(PKG_LIBS)
 $B/bin/gguf-pull: PROGLIBS = $(call pkgs,--libs $(PULLPKGS))
+$(UNIT): PROGLIBS = $(call pkgs,--libs $(TESTPKGS))
+$(UNIT:$B/unit/%=$B/tests/unit/%.o): PROGFLAGS = $(call pkgs,--cflags $(TESTPKGS))
 
 ## all: build every command
 all: $(CMDS:%=$B/bin/%)
 $B/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  CC    $<")
-	$Q$(CC) $(FLAGS) $(PKG_CFLAGS) $(ISA) -MMD -MP -c -o $@ $<
+	$Q$(CC) $(FLAGS) $(PKG_CFLAGS) $(PROGFLAGS) $(ISA) -MMD -MP -c -o $@ $<
 # q, not r: two folders may each have a ref.o.
 $B/libllm.a: $(call obj,$(LIB)) $B/sources
 	@rm -f $@
@@ -67,7 +69,11 @@ $B/bin/gguf-inspect: $(call obj,$(wildcard cmd/inspect/*.c))
 $B/bin/tok-encode: $(call obj,$(wildcard cmd/encode/*.c))
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
-	$(LINK) $(PKG_LIBS) -lm -lpthread
+	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
+$(UNIT:$B/unit/%=$B/tests/unit/%.o): | testpkgs
+.PHONY: testpkgs
+testpkgs: | $(filter deps,$(MAKECMDGOALS:demo=deps))
+	@$(call need,$(TESTPKGS))
 $(TOOLS): $B/tools/%: $B/tests/tools/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) -lm -lpthread
@@ -75,11 +81,12 @@ $(TOOLS): $B/tools/%: $B/tests/tools/%.o $B/libllm.a
 $(FUZZ): $B/fuzz/%: $B/tests/fuzz/%.o $(if $(FUZZER),,$B/tests/fuzz/replay/main.o) $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(if $(FUZZER),-fsanitize=fuzzer) $(PKG_LIBS) -lm -lpthread
+need = $(PKGCONF) --exists --print-errors $1 || { echo 'libraries are missing: make deps installs them' >&2; exit 1; }
 # Rebuild when the flags change, not only when the sources do, and archive
 # again when a source has gone.
 stamp = @mkdir -p $B; echo '$1' | cmp -s - $@ || echo '$1' >$@
 $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS:demo=deps))
-	@$(PKGCONF) --exists --print-errors $(PKGS) $(PULLPKGS) || { echo 'libraries are missing: make deps installs them' >&2; exit 1; }
+	@$(call need,$(PKGS) $(PULLPKGS))
 	$(call stamp,$(CC) $(FLAGS) $(PKG_CFLAGS) $(LDFLAGS))
 $B/sources: FORCE
 	$(call stamp,$(LIB))
