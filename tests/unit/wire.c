@@ -225,6 +225,39 @@ static void test_arrays(void)
     wire_in_close(in);
 }
 
+/* Where a tag is skipped and where not: llm-stream(5). */
+static void test_tags(void)
+{
+    struct wire_in *in;
+    struct wire_rec r;
+    struct err e;
+
+    ok(ONE(&in, &r,
+           "\xd9\xd9\xf7\xa5\x61t\xd9\x03\xe8\x66tokens\x63ids\xd9\x03\xe8"
+           "\xd9\xd9\xf7\xd8\x46\x44\1\0\0\0\x61s\xc1\x07\x61x\xa1\x61y"
+           "\xd8\x46\x01\x64text\xc1\xf6",
+           &e) > 0 &&
+           r.kind == WIRE_TOKENS && r.tokens.n == 1 && r.tokens.ids[0] == 1 &&
+           r.seq == 7 && !r.tokens.text,
+       "tags before values, and anywhere under unknown keys %s", e.msg);
+    wire_in_close(in);
+#define NOT(what, s)                                                           \
+    ok(ONE(&in, &r, s, &e) < 0 && e.code == ERR_FORMAT, what ": %s", e.msg);   \
+    wire_in_close(in)
+    NOT("a tag before a record", "\xd9\x03\xe8\xa1\x61t\x61x");
+    NOT("two before a header", "\xd9\xd9\xf7\xd9\x03\xe8\xa1\x63llm\x01");
+    NOT("55799 twice", "\xd9\xd9\xf7\xd9\xd9\xf7\xa1\x63llm\x01");
+    NOT("55799 in more bytes", "\xda\0\0\xd9\xf7\xa1\x63llm\x01");
+    NOT("a tag before a key", "\xa2\x61t\x61x\x61y\xa1\xc1\x61z\x01");
+    NOT("a tag before an element",
+        "\xa2\x61t\x66tokens\x63ids\x81\xd9\x07\xd0\x01");
+    NOT("a tag within a typed array",
+        "\xa2\x61t\x66tokens\x63ids\xd8\x46\xd9\x13\x88\x44\1\0\0\0");
+    NOT("a typed array's tag before an integer",
+        "\xa2\x61t\x61x\x61s\xd8\x46\x01");
+#undef NOT
+}
+
 static void test_values(void)
 {
     static const char rec[] =
@@ -602,6 +635,7 @@ int main(void)
     test_forms();
     test_through();
     test_arrays();
+    test_tags();
     test_values();
     test_header();
     test_refused();
