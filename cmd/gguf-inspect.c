@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,9 @@
 
 static const char *format = "text", *kv_type = "f16", *diff;
 static struct cli_list keys;
-static int check, hash, all, quiet, threads;
-static long long context;
+static int check, hash, all, quiet;
+static int threads = INT_MIN; /* not given, and so for the next */
+static long long context = LLONG_MIN;
 static struct view view;
 
 static const struct cli_opt opts[] = {
@@ -77,13 +79,13 @@ static void set_view(void)
     view.kt = view.vt = kv_info(kv_type, n);
     if (kv_type[n])
         view.vt = kv_info(kv_type + n + 1, strlen(kv_type + n + 1));
-    if (context < 0 || context > INT32_MAX)
+    if (context != LLONG_MIN && (context < 1 || context > INT32_MAX))
         usage_error(&cli, "--context: %lld is not in 1..%d", context,
                     INT32_MAX);
     view.context = context;
-    if (threads < 0 || threads > POOL_MAX)
+    if (threads != INT_MIN && (threads < 1 || threads > POOL_MAX))
         usage_error(&cli, "--threads: %d is not in 1..%d", threads, POOL_MAX);
-    view.threads = threads ? threads : cpu_threads();
+    view.threads = threads > 0 ? threads : cpu_threads();
     if ((keys.n > 0) + check + hash + (diff != NULL) > 1)
         usage_error(&cli, "--key, --check, --hash and --diff exclude each "
                           "other");
@@ -106,7 +108,7 @@ static int open_model(struct gguf **g, const char *operand, struct err *e)
     return bad;
 }
 
-static int show(const struct gguf *g, const struct gguf *other)
+static int show_view(const struct gguf *g, const struct gguf *other)
 {
     if (keys.n)
         return show_keys(g, &view, &keys);
@@ -119,14 +121,38 @@ static int show(const struct gguf *g, const struct gguf *other)
     return view.json ? show_json(g, &view) : show_text(g, &view);
 }
 
+/* A blank line parts what people read of several models. */
+static int show(const struct gguf *g, const struct gguf *other)
+{
+    static bool shown;
+    bool table = !keys.n && !check && !hash && !other;
+
+    if (view.tensors && !keys.n && !any_wanted(&view, g) &&
+        !(other && any_wanted(&view, other))) {
+        warn("%s: no tensor matches '%s'", gguf_path(g), view.tensors);
+        if (table && view.json)
+            show_json(g, &view);
+        return 1;
+    }
+    if (shown && table && !view.json)
+        putchar('\n');
+    shown = true;
+    return show_view(g, other);
+}
+
 int main(int argc, char **argv)
 {
-    int i = cli_parse(&cli, argc, argv), first = i, worst = 0;
+    int i = cli_parse(&cli, argc, argv), worst = 0;
     struct gguf *other = NULL;
 
     set_view();
-    if (i == argc || (diff && argc - i != 1))
-        usage(&cli);
+    if (i == argc)
+        usage_error(&cli, diff ? "--diff takes two models: its argument and "
+                                 "an operand"
+                               : "no model is named");
+    if (diff && argc - i != 1)
+        usage_error(&cli, "--diff takes one operand, not %d", argc - i);
+    view.many = argc - i > 1;
     if (diff)
         other = model_open(diff);
     for (; i < argc; i++) {
@@ -138,8 +164,6 @@ int main(int argc, char **argv)
             warn("%s", e.msg);
             st = status(&e);
         } else {
-            if (i > first && !view.json && !keys.n && !check && !hash)
-                putchar('\n');
             st = show(g, other);
             gguf_close(g);
         }

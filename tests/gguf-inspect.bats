@@ -99,6 +99,16 @@ refused() {
     done
 }
 
+@test "json: controls that terminals obey are escaped, C1 too" {
+    mk m.gguf rawk:s=k,u32=8,u64=12,x=61c29bc280c29fc2a0c3a97f
+    run -0 json m.gguf
+    [[ $output == *'"value":"a\u009b\u0080\u009f'$'\u00a0\u00e9''\u007f"'* ]]
+    jq -e '.keys.k.value | explode == [97, 155, 128, 159, 160, 233, 127]' <<<"$output"
+    mk m.gguf rawk:s=k,u32=8,u64=2,x=c29b
+    run -0 json --key k m.gguf
+    [ "$output" = '"\u009b"' ]
+}
+
 @test "json: nested arrays, and strings that are not UTF-8" {
     mk m.gguf rawk:s=n,u32=9,u32=9,u64=2,u32=8,u64=1,s=q,u32=0,u64=2,x=0102 \
         rawk:s=bad,u32=8,u64=3,x=61ff0a 'rawk:s=esc,u32=8,u64=4,x=22095c7f'
@@ -165,6 +175,27 @@ refused() {
     [[ ${lines[0]} == blk.0.attn_q.weight* ]]
     run -0 json --tensors output_norm.weight m.gguf
     jq -e '(.tensors | length == 1) and (has("keys") | not)' <<<"$output"
+}
+
+@test "--tensors: none matches; several models" {
+    mk m.gguf llama
+    mk n.gguf t:a:F32:4 t:output_norm:F32:4
+    for o in --all --check --hash; do
+        run -1 --separate-stderr inspect $o --tensors 'nope*' m.gguf
+        [ -z "$output" ]
+        [ "$stderr" = "gguf-inspect: m.gguf: no tensor matches 'nope*'" ]
+    done
+    run -1 --separate-stderr inspect --diff m.gguf --tensors 'nope*' n.gguf
+    [ "$stderr" = "gguf-inspect: n.gguf: no tensor matches 'nope*'" ]
+    run -1 --separate-stderr json --tensors 'nope*' m.gguf
+    [ "$output" = '{"file":"m.gguf","tensors":[]}' ]
+    run -1 --separate-stderr inspect --tensors '[ab]' m.gguf n.gguf n.gguf
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [ "$(cut -d' ' -f1 <<<"$output")" = $'n.gguf:\na\n\nn.gguf:\na' ]
+    run -0 inspect --hash --tensors 'output*' m.gguf n.gguf
+    [ "${lines[0]} ${lines[2]}" = "m.gguf: n.gguf:" ]
+    run -0 inspect --tensors a n.gguf
+    [ "${#lines[@]}" -eq 1 ]
 }
 
 @test "version 2 is read like version 3" {
@@ -234,7 +265,11 @@ kv() { json "${@:2}" m.gguf | jq -e ".memory[0].kv == $1"; }
     kv $((4 * (64 / 32 * 34 + 64 / 32 * 18) * 1000)) --kv-type q8_0,Q4_0
     kv $((4 * 64 * 2 * 4 * 1000)) --kv-type f32
     run -2 inspect --kv-type q9 m.gguf
-    run -2 inspect -c -1 m.gguf
+    for n in 0 -1 2147483648 -9223372036854775807; do
+        run -2 inspect -c $n m.gguf
+        [[ $output == *"--context: $n is not in 1..2147483647"* ]]
+        run -2 inspect --context=$n m.gguf
+    done
 }
 
 @test "memory: more than 64 bits can say" {
@@ -358,7 +393,7 @@ split3() {
     refused 3 "key 'split.count': is 4" m-00001-of-00003.gguf
     split3
     mk m-00002-of-00003.gguf t:b:F16:4
-    refused 3 "key 'split.no': is -1" m-00001-of-00003.gguf
+    refused 3 "key 'split.no' is missing" m-00001-of-00003.gguf
 }
 
 @test "split: the architecture must agree where it stands" {
@@ -387,6 +422,7 @@ split3() {
     refuse 3 "key 'split.count': is not a count" k:split.count:str:3
     refuse 3 "key 'split.count': is not a count" k:split.count:i32:-3
     refuse 3 "key 'split.count': is not a count" k:split.count:f32:3
+    refuse 3 "key 'split.no' is missing in this shard" k:split.count:u16:3
     refuse 3 "there is no shard 9 of 3" k:split.count:u64:3 k:split.no:u8:9
     refuse 3 "there is no shard 0 of 4294967295" k:split.count:u32:4294967295 k:split.no:u8:0
     refuse 3 "key 'split.tensors.count'" k:split.tensors.count:bool:1
@@ -605,7 +641,74 @@ split3() {
     run -3 json --check m.gguf
     jq -e '. == {"file":"m.gguf","problem":"nan","tensor":"a","type":"F32",
         "bad":1,"of":3,"first":2}' <<<"$output"
-    run -0 json --check --tensors b m.gguf
+    run -1 json --check --tensors b m.gguf
+}
+
+@test "--check: keys of the wrong type, a line each" {
+    for x in general.version:u32:1 general.tags:str:x general.file_type:str:1 \
+        general.source.url:u8:1 llama.vocab_size:f32:1 \
+        llama.attention.scale:str:1 llama.rope.dimension_sections:[str]:a \
+        llama.attention.causal:u8:1 tokenizer.ggml.scores:[i8]:1,2,3,4,5,6 \
+        tokenizer.ggml.mask_token_id:str:1 tokenizer.chat_template:u8:1 \
+        tokenizer.ggml.add_space_prefix:u8:1 tokenizer.ggml.x_token_id:f32:1 \
+        tokenizer.ggml.precompiled_charsmap:[u16]:1 \
+        tokenizer.ggml.suppress_tokens:[i64]:1; do
+        mk m.gguf llama "k:$x"
+        run -3 inspect --check m.gguf
+        [ "${#lines[@]}" -eq 1 ]
+        [[ $output == "m.gguf: key '${x%%:*}': is "*", must be a"* ]]
+    done
+    mk m.gguf k:general.architecture:str:x k:x.block_count:str:2 \
+        k:general.name:u8:1 'k:x.attention.head_count:[f32]:1,2'
+    run -3 inspect --check m.gguf
+    [ "$output" = "m.gguf: key 'x.block_count': is str, must be an integer
+m.gguf: key 'general.name': is u8, must be a string
+m.gguf: key 'x.attention.head_count': is an array of f32, must be an integer or an array of integers" ]
+    run -3 json --check m.gguf
+    jq -s -e 'length == 3 and .[0] == {"file":"m.gguf","problem":"key",
+        "key":"x.block_count","message":
+        "key \u0027x.block_count\u0027: is str, must be an integer"}' <<<"$output"
+    # Names that are not known, and other architectures', may be anything.
+    mk m.gguf llama k:general.x:f32:1 k:gemma.block_count:str:2 \
+        k:tokenizer.x:str:y k:block_count:str:2 'k:general.tags:[u8]:' \
+        k:general.:u8:1 k:llama.:u8:1 k:general:u8:1
+    run -0 inspect --check m.gguf
+}
+
+@test "--check: what keeps the model or its vocabulary from being used" {
+    mk m.gguf k:general.architecture:str:x k:x.block_count:u32:4097
+    run -3 inspect --check m.gguf
+    [ "$output" = "m.gguf: key 'block_count': 4097 is more than 4096" ]
+    run -3 json --check m.gguf
+    [ "$(jq -r .problem <<<"$output")" = config ]
+    v='k:tokenizer.ggml.model:str:llama k:tokenizer.ggml.tokens:[str]:a,b'
+    mk m.gguf $v 'k:tokenizer.ggml.scores:[f32]:1'
+    run -3 inspect --check m.gguf
+    [ "$output" = "m.gguf: key 'tokenizer.ggml.scores': has 1 elements for 2 tokens" ]
+    mk m.gguf $v 'k:tokenizer.ggml.scores:[f32]:1,2' \
+        'k:tokenizer.ggml.token_type:[i32]:1,1,1'
+    run -3 inspect --check m.gguf
+    [ "$output" = "m.gguf: key 'tokenizer.ggml.token_type': has 3 elements for 2 tokens" ]
+    mk m.gguf llama k:tokenizer.ggml.mask_token_id:u32:6
+    run -3 inspect --check m.gguf
+    [ "$output" = "m.gguf: tokenizer.ggml.mask_token_id: 6 is not one of 6 tokens" ]
+    run -3 json --check m.gguf
+    [ "$(jq -r .problem <<<"$output")" = vocabulary ]
+    # Another kind of vocabulary is not a fault of the file.
+    mk m.gguf k:tokenizer.ggml.model:str:new 'k:tokenizer.ggml.tokens:[str]:a'
+    run -0 inspect --check m.gguf
+    run -4 "$B/bin/tok-encode" m.gguf </dev/null
+}
+
+@test "--hash -q: the whole's alone" {
+    mk m.gguf llama
+    whole=$(inspect --hash m.gguf | tail -n 1)
+    run -0 inspect --hash -q m.gguf
+    [ "$output" = "$whole" ]
+    run -0 inspect --hash -q --tensors '*' m.gguf
+    [ "$output" = "$whole" ]
+    run -0 json --hash -q m.gguf
+    [ "$output" = "{\"file\":\"m.gguf\",\"hash\":\"${whole%% *}\"}" ]
 }
 
 @test "--hash: XXH3-128 of each tensor as xxhsum has it, and of the whole" {
@@ -658,7 +761,9 @@ tensor c: only in b.gguf" ]
     jq -s -e '.[0] == {"key":"x","change":"changed","a":1,"b":1} and
         .[1].differ == 1 and .[2].change == "removed" and
         .[3].b == {"type":"F16","shape":[4]} and .[5].change == "added"' <<<"$output"
-    run -0 inspect --diff b.gguf --tensors none a.gguf
+    mk a.gguf t:d:F32:4 t:b:F32:4
+    mk b.gguf k:x:u8:1 t:d:F32:4
+    run -0 inspect --diff b.gguf --tensors d a.gguf
 }
 
 @test "identities: what they cover" {
@@ -676,6 +781,23 @@ tensor c: only in b.gguf" ]
     [ "$(id b.gguf vocab_id)" = "$vocab" ]
     mk b.gguf llama 'k:tokenizer.ggml.scores:[f32]:1,2,3,4,5,6'
     [ "$(id b.gguf vocab_id)" != "$vocab" ]
+    # What decides ids is in, what stands around them is not.
+    for k in unknown_token_id:u32:1 add_space_prefix:bool:1 \
+        remove_extra_whitespaces:bool:1 'precompiled_charsmap:[u8]:1,2' \
+        normalizer.lowercase:bool:1 normalizer.strip_accents:bool:1; do
+        mk b.gguf llama "k:tokenizer.ggml.$k"
+        [ "$(id b.gguf vocab_id)" != "$vocab" ]
+    done
+    for k in eot pad mask seperator; do
+        mk b.gguf llama "k:tokenizer.ggml.${k}_token_id:u32:1" \
+            k:tokenizer.ggml.add_eos_token:bool:1 'k:tokenizer.ggml.eos_token_ids:[u32]:1'
+        [ "$(id b.gguf vocab_id)" = "$vocab" ]
+    done
+    mk b.gguf llama k:tokenizer.ggml.unknown_token_id:u32:1
+    mk c.gguf llama k:tokenizer.ggml.unknown_token_id:u32:2
+    [ "$(id b.gguf vocab_id)" != "$(id c.gguf vocab_id)" ]
+    mk b.gguf k:tokenizer.ggml.model:str:none
+    json b.gguf | jq -e '.vocab_id == null and (.model_id | length == 32)'
     # The order of keys is no part of it.
     mk b.gguf 'k:tokenizer.ggml.merges:[str]:a b,ab c' \
         'k:tokenizer.ggml.token_type:[i32]:1,1,1,1,1,3' \
@@ -717,9 +839,35 @@ tensor c: only in b.gguf" ]
     run -2 inspect -f xml m.gguf
     run -2 inspect --hash --check m.gguf
     run -2 inspect --diff m.gguf
+    [[ ${lines[0]} == *": --diff takes two models: its argument and an operand" ]]
     run -2 inspect --diff m.gguf m.gguf m.gguf
+    [[ ${lines[0]} == *": --diff takes one operand, not 2" ]]
+    for n in 0 -1; do
+        run -2 inspect --hash -t $n m.gguf
+        [[ ${lines[0]} == *"--threads: $n is not in 1.."* ]]
+    done
     run -2 inspect -t 0x m.gguf
     run -2 inspect --no-such m.gguf
+}
+
+@test "no address space for the file is out of memory" {
+    "$B/bin/gguf-inspect" -V >/dev/null
+    (ulimit -v 200000 && "$B/bin/gguf-inspect" -V >/dev/null 2>&1) ||
+        skip "this build needs more by itself"
+    mk big.gguf llama
+    truncate -s 1G big.gguf
+    run -5 bash -c 'ulimit -v 200000; exec "$0" -q big.gguf' "$B/bin/gguf-inspect"
+    [ "$output" = "gguf-inspect: big.gguf: out of memory" ]
+}
+
+@test "make asks for libzstd only where a test uses it" {
+    printf '%s\n' '#!/bin/sh' 'case " $* " in *" libzstd "*) exit 1 ;; esac' \
+        'exec pkg-config "$@"' >pc
+    chmod +x pc
+    export -n MAKEFLAGS MAKELEVEL MFLAGS
+    run -0 make -C "$BATS_TEST_DIRNAME/.." B="$PWD/b" PKGCONF="$PWD/pc" "$PWD/b/flags"
+    run -2 make -C "$BATS_TEST_DIRNAME/.." B="$PWD/b" PKGCONF="$PWD/pc" testpkgs
+    [[ $output == *"make deps installs them"* ]]
 }
 
 @test "a full disk is an error, a closed pipe is not" {

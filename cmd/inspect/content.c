@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The views that read every tensor: --check and --hash.  Each tensor is one
+ * The views that read every tensor: --check, but for its look at the metadata
+ * (sound.c), and --hash.  Each tensor is one
  * job of a thread pool; results are printed in file order. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +108,7 @@ static void say_bad(const struct gguf *g, const struct view *w,
 int show_check(const struct gguf *g, const struct view *w)
 {
     struct run r = {.g = g};
-    size_t problems = 0;
+    size_t problems = (size_t)check_metadata(g, w);
 
     for (int i = 0; i < gguf_nshard(g); i++) {
         uint64_t gaps = gguf_gaps(g, i), trail = gguf_trailing(g, i);
@@ -146,9 +147,11 @@ int show_hash(const struct gguf *g, const struct view *w)
     if (w->json) {
         fputs("{\"file\":", stdout);
         put_cstring(gguf_path(g));
-        printf(",\"hash\":\"%s\",\"tensors\":{", all);
+        printf(",\"hash\":\"%s\"%s", all, w->quiet ? "" : ",\"tensors\":{");
+    } else if (!w->quiet) {
+        put_heading(w, g);
     }
-    for (size_t i = 0, any = 0; i < n; i++) {
+    for (size_t i = 0, any = 0; !w->quiet && i < n; i++) {
         const struct gguf_tensor *t = gguf_tensor_at(g, i);
 
         if (!wanted(w, t->name))
@@ -157,7 +160,7 @@ int show_hash(const struct gguf *g, const struct view *w)
             fputs(any++ ? "," : "", stdout);
             put_string(t->name);
             printf(":\"%s\"", r.hash[i]);
-        } else if (!w->quiet) {
+        } else {
             printf("%s  ", r.hash[i]);
             put_text(t->name, true);
             putchar('\n');
@@ -165,8 +168,8 @@ int show_hash(const struct gguf *g, const struct view *w)
     }
     free(r.hash);
     if (w->json) {
-        puts("}}");
-    } else if (!w->tensors) {
+        puts(w->quiet ? "}" : "}}");
+    } else if (!w->tensors || w->quiet) {
         printf("%s  ", all);
         put_text((struct gguf_str){gguf_path(g), strlen(gguf_path(g))}, true);
         putchar('\n');

@@ -11,10 +11,11 @@
 
 struct view {
     bool json, all, quiet;
+    bool many;     /* operands */
     bool terminal; /* stdout is one */
     int threads;
     const char *tensors; /* a glob, or NULL */
-    int64_t context;     /* 0: a few */
+    int64_t context;     /* below 0: a few */
     const struct gguf_type_info *kt, *vt;
 };
 
@@ -41,8 +42,15 @@ const char *size_text(char buf[32], uint64_t bytes);
 /* "134.5 M"; in BUF. */
 const char *count_text(char buf[32], uint64_t n);
 
-/* Does NAME match the view's glob? */
+/* Does NAME match the view's glob?  Does any tensor of G? */
 bool wanted(const struct view *w, struct gguf_str name);
+bool any_wanted(const struct view *w, const struct gguf *g);
+
+/* With a glob and several models: a line that says whose tensors follow. */
+void put_heading(const struct view *w, const struct gguf *g);
+
+/* Has G tokens, and so a vocabulary id? */
+bool has_vocabulary(const struct gguf *g);
 
 /* The contexts to estimate memory for, ending at 0. */
 int memory_rows(int64_t row[4], const struct view *w,
@@ -61,6 +69,8 @@ int show_text(const struct gguf *g, const struct view *w);
 int show_json(const struct gguf *g, const struct view *w);
 int show_keys(const struct gguf *g, const struct view *w,
               const struct cli_list *names);
+/* A part of show_check(): says what is wrong with the metadata; how many. */
+int check_metadata(const struct gguf *g, const struct view *w);
 int show_check(const struct gguf *g, const struct view *w);
 int show_hash(const struct gguf *g, const struct view *w);
 int show_diff(const struct gguf *a, const struct gguf *b, const struct view *w);

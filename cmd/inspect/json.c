@@ -201,7 +201,8 @@ static void put_summary(const struct gguf *g, const struct gguf_config *c,
     gguf_model_id(hex, g);
     printf(",\"model_id\":\"%s\"", hex);
     gguf_vocab_id(hex, g);
-    printf(",\"vocab_id\":\"%s\"", hex);
+    member("vocab_id");
+    printf(has_vocabulary(g) ? "\"%s\"" : "null", hex);
     member("config");
     put_config(c);
     member("memory");

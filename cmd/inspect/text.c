@@ -41,7 +41,7 @@ int memory_rows(int64_t row[4], const struct view *w,
     static const int64_t usual[] = {4096, 32768};
     int n = 0;
 
-    if (w->context) {
+    if (w->context >= 0) {
         row[n++] = w->context;
         return n;
     }
@@ -240,7 +240,7 @@ static void show_ids(const struct gguf *g)
     line("model id");
     gguf_model_id(hex, g);
     puts(hex);
-    if (!gguf_key(g, "tokenizer.ggml.tokens"))
+    if (!has_vocabulary(g))
         return;
     line("vocabulary id");
     gguf_vocab_id(hex, g);
@@ -339,6 +339,7 @@ int show_text(const struct gguf *g, const struct view *w)
     int bad;
 
     if (w->tensors) {
+        put_heading(w, g);
         show_tensor_table(g, w);
         return 0;
     }

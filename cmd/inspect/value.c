@@ -74,11 +74,14 @@ void put_string(struct gguf_str s)
     for (size_t i = 0; i <= s.n; i++) {
         unsigned char c = i < s.n ? (unsigned char)s.p[i] : 0;
 
-        if (i < s.n && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+        /* U+0080 to U+009F are controls that terminals obey, too. */
+        bool c1 = c == 0xc2 && (unsigned char)s.p[i + 1] < 0xa0;
+
+        if (i < s.n && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f && !c1)
             continue;
         if (i > from)
             fwrite(s.p + from, 1, i - from, stdout);
-        from = i + 1;
+        from = i + 1 + c1;
         if (i == s.n)
             break;
         if (c == '"' || c == '\\')
@@ -86,7 +89,7 @@ void put_string(struct gguf_str s)
         else if (c == '\n')
             fputs("\\n", stdout);
         else
-            printf("\\u%04x", c);
+            printf("\\u%04x", c1 ? (unsigned char)s.p[++i] : c);
     }
     putchar('"');
 }
@@ -292,4 +295,25 @@ bool wanted(const struct view *w, struct gguf_str name)
         return true;
     snprintf(s, sizeof s, "%.*s", (int)name.n, name.p);
     return !fnmatch(w->tensors, s, 0);
+}
+
+bool any_wanted(const struct view *w, const struct gguf *g)
+{
+    for (size_t i = 0; i < gguf_ntensor(g); i++)
+        if (wanted(w, gguf_tensor_at(g, i)->name))
+            return true;
+    return false;
+}
+
+void put_heading(const struct view *w, const struct gguf *g)
+{
+    if (!w->tensors || !w->many)
+        return;
+    put_text((struct gguf_str){gguf_path(g), strlen(gguf_path(g))}, true);
+    puts(":");
+}
+
+bool has_vocabulary(const struct gguf *g)
+{
+    return gguf_key(g, "tokenizer.ggml.tokens") != NULL;
 }
