@@ -27,7 +27,7 @@ bool name_safe(const char *s)
     for (; n; p += len, n -= len) {
         len = utf8_get(p, n, &cp);
         if (cp == UTF8_BAD || cp < 0x20 || (cp >= 0x7f && cp < 0xa0) ||
-            cp == '/' || cp == '\\')
+            (cp < 0x80 && strchr(" \"$&'()*/;<>?\\`{|}!~", (int)cp)))
             return false;
     }
     return true;
@@ -53,30 +53,68 @@ bool name_quant(const char *file, const char *quant)
     return false;
 }
 
+/* "--" must come from a slash alone, and each name from one remote name, so
+ * the '-' that would make another "--" is %2D, '%' itself %25, and the dot of
+ * an ending that is not ".gguf" to the letter %2E, before a ".gguf" of ours. */
 char *name_local(const char *remote)
 {
-    struct buf b = {0};
+    size_t len = strlen(remote);
     bool ok = name_gguf(remote);
+    const char *end = ok ? remote + len - 5 : NULL;
+    bool lower = ok && !strcmp(end, ".gguf");
+    struct buf b = {0};
 
-    for (const char *p = remote; ok && *p;) {
-        size_t n = strcspn(p, "/");
-
-        if (b.n)
-            buf_puts(&b, "--");
-        buf_put(&b, p, n);
-        p += n;
+    for (const char *p = remote; ok && *p; p++) {
         /* Neither an empty part nor one that starts like an option. */
         if (*p == '/' && (p[1] == '.' || p[1] == '-' || p[1] == '/'))
             ok = false;
-        p += *p == '/';
+        if (*p == '/')
+            buf_puts(&b, "--");
+        else if (*p == '%')
+            buf_puts(&b, "%25");
+        else if (*p == '-' && p > remote && (p[-1] == '-' || p[1] == '/'))
+            buf_puts(&b, "%2D");
+        else if (!lower && p == end)
+            buf_puts(&b, "%2E");
+        else
+            buf_putc(&b, *p);
     }
+    if (!lower)
+        buf_puts(&b, ".gguf");
     ok = ok && name_safe(buf_str(&b));
-    if (ok)
-        memcpy(b.p + b.n - 5, ".gguf", 5);
     buf_putc(&b, 0);
     if (ok && !buf_ok(&b, NULL))
         return (char *)b.p;
     buf_free(&b);
+    return NULL;
+}
+
+char *name_remote(const char *local)
+{
+    static const char escape[][4] = {"--", "%25", "%2D", "%2E"};
+    char *remote = malloc(strlen(local) + 1), *to = remote, *back;
+    const char *p = local;
+    bool same, ours = false;
+
+    if (!remote)
+        return NULL;
+    while (*p) {
+        size_t i = 0;
+
+        while (i < 4 && strncmp(p, escape[i], strlen(escape[i])))
+            i++;
+        *to++ = i < 4 ? "/%-."[i] : *p;
+        p += i < 4 ? strlen(escape[i]) : 1;
+        ours |= i == 3;
+    }
+    to -= ours && to - remote > 5 ? 5 : 0; /* the ".gguf" after a %2E */
+    *to = 0;
+    back = name_local(remote);
+    same = back && !strcmp(back, local);
+    free(back);
+    if (same)
+        return remote;
+    free(remote);
     return NULL;
 }
 
@@ -255,14 +293,16 @@ static int parse_url(struct name *n, const char *s, struct err *e)
         err_set(e, ERR_USAGE, "not a URL");
         goto out;
     }
-    if (!curl_url_get(u, CURLUPART_USER, &user, 0)) {
+    if (!curl_url_get(u, CURLUPART_USER, &user, 0) ||
+        !curl_url_get(u, CURLUPART_PASSWORD, &user, 0)) {
         /* It would end up in the list, in records and in messages. */
         err_set(e, ERR_USAGE, "a URL may not hold a user or password");
         goto out;
     }
     n->base = url_base(u);
     if (!n->base || !name_safe(n->base) || !name_gguf(n->base)) {
-        err_set(e, ERR_USAGE, "the URL's last part is no name of a .gguf file");
+        err_set(e, ERR_USAGE,
+                "the URL's last part is no safe name of a .gguf file");
         goto out;
     }
     if (sha256_hex(hex, n->text, strlen(n->text), e))
@@ -325,6 +365,16 @@ static int unknown(const char *text, struct err *e)
     return -1;
 }
 
+/* "TEXT: " before E's message, without the password that a URL may hold. */
+static int named(struct err *e, const char *text)
+{
+    const char *host = strstr(text, "://"), *at = strrchr(text, '@');
+
+    if (!host || !at || at < host)
+        return err_prefix(e, "%s", text);
+    return err_prefix(e, "%.*s***%s", (int)(host + 3 - text), text, at);
+}
+
 int name_parse(struct name *n, const char *text, struct err *e)
 {
     int rc = 0;
@@ -350,7 +400,7 @@ int name_parse(struct name *n, const char *text, struct err *e)
         rc = unknown(text, e);
     }
     if (rc) {
-        err_prefix(e, "%s", text);
+        named(e, text);
         name_free(n);
     }
     return rc;

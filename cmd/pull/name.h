@@ -28,8 +28,8 @@ int name_parse(struct name *n, const char *text, struct err *e);
 void name_free(struct name *n);
 
 /* A file name that came from elsewhere and may become one of ours: 1 to 200
- * bytes of UTF-8, no slash or backslash, no control character, not starting
- * with a dot or a dash. */
+ * bytes of UTF-8, no control character, no space, nothing that means something
+ * to a shell, no slash, not starting with a dot or a dash. */
 bool name_safe(const char *s);
 
 /* Ends in ".gguf", in either case. */
@@ -39,10 +39,13 @@ bool name_gguf(const char *s);
  * in either case: "Q4_K" is not in "m-Q4_K_M.gguf" or "m-IQ4_K.gguf". */
 bool name_quant(const char *file, const char *quant);
 
-/* The name that REMOTE, a path in a repository, gets here: its parts joined
- * by "--", ".gguf" in lower case; malloc'ed.  NULL unless every part is safe
- * and the last one a GGUF's. */
+/* The name that REMOTE, a path in a repository, gets here and no other gets:
+ * its parts joined by "--", ".gguf" at the end; malloc'ed.  NULL unless every
+ * part is safe and the last one a GGUF's. */
 char *name_local(const char *remote);
+
+/* The REMOTE for which name_local() gives LOCAL, malloc'ed; NULL for none. */
+char *name_remote(const char *local);
 
 /* Copy 64 hex digits to OUT in lower case; false when HEX is anything else. */
 bool name_sha256(char out[65], const char *hex);
