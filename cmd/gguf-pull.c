@@ -129,6 +129,15 @@ static int one(const char *text, const char *models, const char *hash)
     int rc;
 
     if (name_parse(&n, text, &e)) {
+        struct err why = {0};
+
+        /* What has no name in the cache goes by its path, as --list has it. */
+        if (rm && store_remove_path(models, text, &why)) {
+            if (!why.code)
+                return 0;
+            warn("%s: %s", text, why.msg);
+            return status(&why);
+        }
         warn("%s", e.msg);
         return status(&e);
     }
@@ -151,8 +160,10 @@ static void check_usage(int operands)
 {
     if (list + catalog + rm > 1)
         usage_error(&cli, "--list, --catalog and --rm exclude each other");
-    if (list || catalog ? operands > 0 : operands < 1)
-        usage(&cli);
+    if ((list || catalog) && operands > 0)
+        usage_error(&cli, "--%s takes no name", list ? "list" : "catalog");
+    if (!list && !catalog && operands < 1)
+        usage_error(&cli, "%s", rm ? "--rm needs a name" : "a name is missing");
     if (out && (operands != 1 || rm))
         usage_error(&cli, "-o goes with one name to fetch");
     if (out && (!*out || !strcmp(out, "-") || out[strlen(out) - 1] == '/'))

@@ -73,8 +73,11 @@ static int get_file(char **path, const struct dest *d, const char *source,
 
     *path = place(d, local);
     trace("  %s", url);
-    if (!part_open(&p, *path, url, sha256, size, e) && !http_file(&p, url, e))
-        rc = publish(&p, d, source, url, shard, e);
+    if (!part_open(&p, *path, url, sha256, size, e)) {
+        p.name = d->name->text;
+        if (!http_file(&p, url, e))
+            rc = publish(&p, d, source, url, shard, e);
+    }
     part_close(&p);
     return rc;
 }
@@ -394,10 +397,12 @@ int fetch(char **path, const struct name *n, const char *models,
     lock = strdup(buf_str(&name));
     if (!lock || buf_ok(&name, e))
         err_nomem(e);
-    else if ((out || !make_dirs(d.dir, e)) && !lock_take(&fd, lock, e)) {
+    else if (!lock_take(&fd, lock, out ? NULL : d.dir, e)) {
         rc = locked(&d, models, e);
         lock_drop(fd, lock);
     }
+    if (rc)
+        prune_dirs(d.dir, strlen(models));
     *path = d.path;
     buf_free(&name);
     free(lock);

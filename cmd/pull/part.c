@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd/pull/bar.h"
@@ -191,9 +192,9 @@ int part_open(struct part *p, const char *path, const char *url,
 
 int part_note(struct part *p, const char *url, struct err *e)
 {
-    json_t *j =
-        json_pack("{ss ss ss sI}", "url", url, "sha256", p->sha256, "etag",
-                  p->etag, "size", (json_int_t)(p->total < 0 ? 0 : p->total));
+    json_t *j = json_pack("{ss ss ss ss sI}", "name", p->name ? p->name : "",
+                          "url", url, "sha256", p->sha256, "etag", p->etag,
+                          "size", (json_int_t)(p->total < 0 ? 0 : p->total));
     char *text = j ? json_dumps(j, JSON_INDENT(1)) : NULL;
     int rc = text ? write_file(p->rec, text, e) : err_nomem(e);
 
@@ -317,24 +318,43 @@ void part_close(struct part *p)
     *p = (struct part){.fd = -1};
 }
 
-int lock_take(int *fd, const char *path, struct err *e)
+void prune_dirs(char *dir, size_t top)
 {
+    for (char *slash; strlen(dir) > top && !rmdir(dir); *slash = 0)
+        if (!(slash = strrchr(dir, '/')))
+            break;
+}
+
+int lock_take(int *fd, const char *path, const char *dir, struct err *e)
+{
+    const struct timespec tick = {.tv_nsec = 50000000};
     struct stat a, b;
     bool told = false;
 
     for (;;) {
         *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (*fd < 0 && errno == ENOENT && dir) {
+            /* Its last holder may have removed the folder, too. */
+            if (make_dirs(dir, e))
+                return -1;
+            continue;
+        }
         if (*fd < 0)
             return io_error(e, path);
-        while (flock(*fd, LOCK_EX | (told ? 0 : LOCK_NB))) {
-            if (errno == EWOULDBLOCK) {
-                note("waiting for another gguf-pull of the same model");
-                told = true;
-            } else if (errno != EINTR || pull_stop) {
-                io_error(e, path);
+        /* Asking now and then has no gap into which a signal could fall. */
+        while (flock(*fd, LOCK_EX | LOCK_NB)) {
+            if (pull_stop || (errno != EWOULDBLOCK && errno != EINTR)) {
+                if (pull_stop)
+                    err_set(e, ERR_IO, "interrupted");
+                else
+                    io_error(e, path);
                 close(*fd);
                 return -1;
             }
+            if (!told)
+                note("waiting for another gguf-pull of the same model");
+            told = true;
+            nanosleep(&tick, NULL);
         }
         /* Its holder may have removed it between our open and our lock. */
         if (!fstat(*fd, &a) && !stat(path, &b) && a.st_ino == b.st_ino &&

@@ -26,6 +26,7 @@ struct part {
     int64_t total;    /* what they will come to; -1: not known yet */
     char sha256[65];  /* what it must be; "" when nobody knows */
     char etag[256];   /* of the bytes that are there; "" for none */
+    const char *name; /* what it was asked for as, for FILE.part.json; NULL */
     bool resumed;     /* some bytes are an earlier run's */
     const char *what; /* the progress bar's word for it */
 };
@@ -60,12 +61,17 @@ void part_close(struct part *p);
 /* mkdir -p. */
 int make_dirs(const char *dir, struct err *e);
 
+/* Remove DIR while it is empty, then the folders above it, down to the first
+ * TOP bytes of its path; DIR is cut to what is left. */
+void prune_dirs(char *dir, size_t top);
+
 /* Write TEXT to PATH by way of PATH.new, so that it is there whole or not. */
 int write_file(const char *path, const char *text, struct err *e);
 
-/* Hold the lock file PATH; waits for another process, -1 when told to stop.
- * The file goes when the last holder lets go. */
-int lock_take(int *fd, const char *path, struct err *e);
+/* Hold the lock file PATH, making its folder DIR unless that is NULL; waits for
+ * another process, -1 when told to stop.  The file goes when the last holder
+ * lets go. */
+int lock_take(int *fd, const char *path, const char *dir, struct err *e);
 void lock_drop(int fd, const char *path);
 
 /* SHA-256 of the file at PATH. */

@@ -21,4 +21,8 @@ int store_list(const char *models, bool json, struct err *e);
 /* Remove what is there of N, partial downloads included. */
 int store_remove(const char *models, const struct name *n, struct err *e);
 
+/* Remove the model whose PATH store_list() shows; false when there is none,
+ * true with E set when it cannot be removed. */
+bool store_remove_path(const char *models, const char *path, struct err *e);
+
 #endif
