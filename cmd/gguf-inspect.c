@@ -8,8 +8,6 @@
 
 #include "base/cpu.h"
 #include "base/pool.h"
-#include "cmd/common/cache.h"
-#include "cmd/common/catalog.h"
 #include "cmd/common/model.h"
 #include "cmd/inspect/inspect.h"
 
@@ -27,7 +25,7 @@ static const struct cli_opt opts[] = {
     {'c', "context", CLI_LONG, &context, "positions",
      "estimate memory for this context length"},
     {0, "diff", CLI_STR, &diff, "model", "compare with another model"},
-    {'f', "format", CLI_STR, &format, "format", "text or json"},
+    {'f', "format", CLI_STR, &format, "text|json", "how to print"},
     {0, "hash", CLI_FLAG, &hash, NULL,
      "print XXH3-128 of every tensor and of the whole"},
     {0, "key", CLI_LIST, &keys, "name", "print only the value of this key"},
@@ -91,23 +89,6 @@ static void set_view(void)
                           "other");
 }
 
-/* Open OPERAND as model_open() does, but leave failing to the caller, who has
- * more operands to look at. */
-static int open_model(struct gguf **g, const char *operand, struct err *e)
-{
-    bool name = access(operand, F_OK) && !strchr(operand, '/');
-    char *cached = name ? cache_find(operand) : NULL;
-    int bad = gguf_open(g, cached ? cached : operand, e);
-
-    if (bad && name && !cached && catalog_find(operand)) {
-        *e = (struct err){0};
-        err_set(e, ERR_IO, "%s: not here yet (try: gguf-pull %s)", operand,
-                operand);
-    }
-    free(cached);
-    return bad;
-}
-
 static int show_view(const struct gguf *g, const struct gguf *other)
 {
     if (keys.n)
@@ -160,7 +141,7 @@ int main(int argc, char **argv)
         struct gguf *g;
         int st;
 
-        if (open_model(&g, argv[i], &e)) {
+        if (model_try(&g, argv[i], &e)) {
             warn("%s", e.msg);
             st = status(&e);
         } else {

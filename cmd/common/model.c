@@ -6,44 +6,61 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "cmd/common/cache.h"
 #include "cmd/common/catalog.h"
 #include "cmd/common/cli.h"
 
-char *model_path(const char *operand)
+/* A name that gguf-pull takes, but no other program. */
+static bool pull_name(const char *s)
 {
-    struct err e = {0};
+    return !strncmp(s, "hf:", 3) || !strncmp(s, "pypi:", 5) ||
+           !strncasecmp(s, "http://", 7) || !strncasecmp(s, "https://", 8);
+}
+
+/* The path that OPERAND stands for, malloc'ed. */
+static char *find(const char *operand, struct err *e)
+{
     struct stat st;
     char *path;
 
     /* Anything that exists is taken as it is: opening it says what is wrong
      * with it, when something is. */
-    if (!stat(operand, &st) || errno != ENOENT || strchr(operand, '/')) {
+    if (!stat(operand, &st) || errno != ENOENT ||
+        (strchr(operand, '/') && !pull_name(operand))) {
         if (!(path = strdup(operand)))
-            err_nomem(&e);
+            err_nomem(e);
     } else if (!(path = cache_find(operand))) {
-        bool known = catalog_find(operand);
-
-        err_set(&e, ERR_IO, "%s: %s%s%s%s", operand, strerror(ENOENT),
-                known ? " (try: gguf-pull " : "", known ? operand : "",
-                known ? ")" : "");
+        if (catalog_find(operand))
+            err_set(e, ERR_IO, "%s: %s (try: gguf-pull %s)", operand,
+                    strerror(ENOENT), operand);
+        else
+            err_set(e, ERR_IO, "%s: %s%s", operand, strerror(ENOENT),
+                    pull_name(operand)
+                        ? " (a name for gguf-pull; try: $(gguf-pull NAME))"
+                        : "");
     }
-    if (!path)
-        die(&e);
     return path;
+}
+
+int model_try(struct gguf **g, const char *operand, struct err *e)
+{
+    char *path = find(operand, e);
+    int rc = path ? gguf_open(g, path, e) : -1;
+
+    free(path);
+    return rc;
 }
 
 struct gguf *model_open(const char *operand)
 {
     struct err e = {0};
     struct gguf *g;
-    char *path = model_path(operand);
 
-    if (gguf_open(&g, path, &e))
+    if (model_try(&g, operand, &e))
         die(&e);
-    free(path);
     return g;
 }
 

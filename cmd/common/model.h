@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * model.h - a model operand: a path, or a name that gguf-pull knows. */
+ * model.h - a model operand: a path, or a name of the catalogue. */
 #ifndef LLM_CMD_MODEL_H
 #define LLM_CMD_MODEL_H
 
@@ -11,8 +11,8 @@
  * put into the cache.  Exits with one line otherwise. */
 struct gguf *model_open(const char *operand);
 
-/* The path that OPERAND stands for, malloc'ed; exits as model_open() does. */
-char *model_path(const char *operand);
+/* The same, but failing is left to the caller. */
+int model_try(struct gguf **g, const char *operand, struct err *e);
 
 /* Write the header of a stream that program BY makes with G; exits when that
  * fails. */
