@@ -35,7 +35,9 @@ commit = 'c0ffee' + '0' * 34
 files = {'m-Q4_K_M.gguf': body, 'm-Q8_0.gguf': gguf(8),
          'mmproj-m-Q4_K_M.gguf': gguf(9), 'sub/n-Q4_K.gguf': gguf(10),
          's-Q2_K-00001-of-00002.gguf': shard(0),
-         's-Q2_K-00002-of-00002.gguf': shard(1), 'README.md': b'hello'}
+         's-Q2_K-00002-of-00002.gguf': shard(1), 'm.gguf': body,
+         'a/b.gguf': gguf(11), 'a--b.gguf': gguf(12), 'a/b.GGUF': gguf(13),
+         'a-/b.gguf': gguf(14), 'README.md': b'hello'}
 seen, lock = {}, threading.Lock()
 
 class Handler(BaseHTTPRequestHandler):
@@ -68,6 +70,17 @@ class Handler(BaseHTTPRequestHandler):
         if path.startswith('/api/models/evil/'):
             sib = [{'rfilename': '../../x-Q4_K_M.gguf', 'size': 5}, {}, 7]
             return self.answer(200, json.dumps({'siblings': sib}).encode())
+        if path.startswith(('/api/models/col/', '/api/models/one/')):
+            sib = [{'rfilename': f, 'size': len(files[f]),
+                    'lfs': {'sha256': sha(files[f])}} for f in
+                   (['m.gguf'] if '/one/' in path else
+                    ['a/b.gguf', 'a--b.gguf', 'a/b.GGUF', 'a-/b.gguf'])]
+            return self.answer(200, json.dumps(
+                {'sha': commit, 'siblings': sib}).encode())
+        if path.startswith('/api/models/shell/'):
+            sib = [{'rfilename': path.split('/')[4].translate(
+                {ord('_'): '$(x)', ord('.'): 'a b', ord('-'): '`'}) + '.gguf'}]
+            return self.answer(200, json.dumps({'siblings': sib}).encode())
         if path.startswith('/api/models/list/'):
             return self.answer(200, b'[' * 100000)
         if path.startswith('/api/models/huge/'):
@@ -95,7 +108,7 @@ class Handler(BaseHTTPRequestHandler):
         what = path.split('/')[1]
         name = path.split('/', 2)[-1]
         data = files.get(name, body)
-        if what in ('api', 'me', 'evil', 'bare', 'gone'): self.hub(path)
+        if what in ('api', 'me', 'evil', 'bare', 'gone', 'one', 'col'): self.hub(path)
         elif what == 'ok': self.ranged(data)
         elif what == 'norange': self.answer(200, data, ETag='"one"')
         elif what == 'badrange': self.ranged(data, off=1)
@@ -449,6 +462,38 @@ part() {
     none
 }
 
+@test "P01: a name that means something to a shell is refused" {
+    for r in x_ x.y x-; do
+        run -3 "$PULL" "hf:shell/$r"
+        [[ $output == *"not a safe file name: "* ]]
+    done
+    for c in '"' '$' '&' "'" '(' ')' '*' ';' '<' '>' '?' '`' '{' '|' '}' '!' '~' ' '; do
+        run -2 "$PULL" "$U/ok/$(printf %s "$c" | jq -sRr @uri | sed "s/[!'()*]/%2a/")x.gguf"
+        [[ $output == *"no safe name"* ]]
+    done
+    [ "$(find "$LLM_CACHE" -mindepth 2)" = "" ]
+}
+
+@test "hf: each file of a repository has a name of its own here" {
+    : >sums
+    for f in a/b.gguf a--b.gguf a/b.GGUF a-/b.gguf; do
+        run -0 "$PULL" "hf:col/repo/$f"
+        sha256sum <"$output" >>sums
+    done
+    [ "$(sort -u sums | wc -l)" = 4 ]
+    : >"$W/log"
+    run -0 "$PULL" hf:col/repo/a--b.gguf hf:col/repo/a/b.gguf \
+        hf:col/repo/a-/b.gguf hf:col/repo/a/b.GGUF
+    [ ! -s "$W/log" ]
+    [ "$(for f in "${lines[@]}"; do sha256sum <"$f"; done | sort -u | wc -l)" = 4 ]
+    rm "$LLM_CACHE"/models/hf/col/repo/*.json
+    run -0 "$PULL" --list
+    [ "$(echo "$output" | cut -d ' ' -f 1 | sort | tr '\n' ' ')" = "$(printf '%s\n' \
+        hf:col/repo/{a/b.gguf,a--b.gguf,a/b.GGUF,a-/b.gguf} | sort | tr '\n' ' ')" ]
+    run -0 "$PULL" --rm hf:col/repo/a--b.gguf
+    [ "$(find "$LLM_CACHE" -name '*.gguf' | wc -l)" = 3 ]
+}
+
 @test "names that are none" {
     for n in hf: hf:a hf:a/b/ hf:a/b: hf:../b hf:a/.b hf:a/b:../x hf:-a/b \
         pypi:a 'pypi:a==1,' pypi:--x==1 pypi:a==--x 'pypi:a @ file:///x==1' \
@@ -460,6 +505,13 @@ part() {
         run -2 "$PULL" "$n"
         [ "${#lines[@]}" = 1 ]
     done
+    # Whoever reads the message need not read the password.
+    for n in http://u:secret@h/m.gguf https://u:secret@h/m.txt \
+        https://:secret@h/m.gguf ftp://u:secret@h/m.gguf; do
+        run -2 "$PULL" "$n"
+        [[ $output == *"://***@h/"* ]]
+        [[ $output != *secret* ]]
+    done
     run -2 "$PULL" smolm2
     [[ $output == *"near it: smollm2-135m"* ]]
     [ ! -e "$LLM_CACHE" ]
@@ -467,7 +519,11 @@ part() {
 
 @test "usage errors" {
     run -2 "$PULL"
+    [[ ${lines[0]} == *"a name is missing" ]]
+    run -2 "$PULL" --rm
+    [[ ${lines[0]} == *"--rm needs a name" ]]
     run -2 "$PULL" --list x
+    [[ ${lines[0]} == *"--list takes no name" ]]
     run -2 "$PULL" --list --rm
     run -2 "$PULL" -o x "$U/ok/a.gguf" "$U/ok/b.gguf"
     run -2 "$PULL" -o - "$U/ok/a.gguf"
@@ -543,6 +599,47 @@ part() {
     [ "$(find "$LLM_CACHE/models" -mindepth 1)" = "" ]
 }
 
+@test "SIGINT while another pull is waited for" {
+    dir=$LLM_CACHE/models/url/$(echo -n "$U/ok/m.gguf" | sha256sum | cut -c1-16)
+    mkdir -p "$dir"
+    flock "$dir/.lock" sleep 3 3>&- &
+    holder=$!
+    sleep .3
+    "$PULL" "$U/ok/m.gguf" >out 2>err 3>&- &
+    pid=$!
+    sleep .5
+    kill -INT $pid
+    rc=0
+    wait $pid || rc=$?
+    [ $rc = 130 ]
+    grep -q 'm.gguf: interrupted$' err
+    wait $holder
+}
+
+@test "a failed pull leaves no empty folder" {
+    run -1 "$PULL" "$U/404/m.gguf" hf:me/repo/none.gguf
+    run -1 "$PULL" --retries 0 pypi:none==1.0
+    [ "$(find "$LLM_CACHE/models" -mindepth 1)" = "" ]
+    # One that waits for the folder's lock finds the folder gone.
+    dir=$LLM_CACHE/models/url/$(echo -n "$U/ok/m.gguf" | sha256sum | cut -c1-16)
+    mkdir -p "$dir"
+    flock "$dir/.lock" sh -c "sleep 1; rm -r '$dir'" 3>&- &
+    sleep .3
+    run -0 --separate-stderr "$PULL" "$U/ok/m.gguf"
+    cmp "$output" "$W/body.gguf"
+    wait
+}
+
+@test "a cache that is no folder" {
+    for c in /dev/null "$W/log"; do
+        run -1 env LLM_CACHE="$c" "$PULL" --list
+        [[ $output == *"/models: Not a directory" ]]
+        run -1 env LLM_CACHE="$c" "$PULL" --rm smollm2-135m
+        [[ $output == *": Not a directory" ]]
+        run -1 env LLM_CACHE="$c" "$PULL" "$U/ok/m.gguf"
+    done
+}
+
 @test "a full disk is an error, and leaves no model" {
     run -1 bash -c 'ulimit -f 100; exec "$0" "$1"' "$PULL" "$U/ok/m.gguf"
     [[ $output == *".part: File too large" ]]
@@ -571,6 +668,47 @@ part() {
     run -1 "$PULL" --rm gemma3-270m
     run -0 "$PULL" --list
     [ "${#lines[@]}" = 1 ]
+}
+
+@test "--rm: what only its record names, whole or begun" {
+    run -0 "$PULL" hf:one/repo
+    run -0 "$PULL" --rm hf:one/repo
+    [ "$(find "$LLM_CACHE/models" -mindepth 1)" = "" ]
+    run -0 "$PULL" hf:one/repo
+    cd "$LLM_CACHE/models/hf/one/repo"
+    mv m.gguf m.gguf.part
+    mv m.gguf.json m.gguf.part.json
+    run -0 "$PULL" --rm hf:one/repo
+    [ "$(find "$LLM_CACHE/models" -mindepth 1)" = "" ]
+}
+
+@test "--rm takes what --list shows, whatever lies there" {
+    run -0 "$PULL" "$U/ok/m.gguf" hf:one/repo hf:me/repo:Q2_K
+    wheel w1 "w1/data/M.gguf=$W/body.gguf"
+    run -0 "$PULL" pypi:w1==1.0
+    for f in x.gguf no-name/y.gguf url/0/z.gguf 'hf/a/b/$(touch P).gguf' \
+        hf/a/b/c.gguf no-name/$'\e[31m\xff.gguf'; do
+        mkdir -p "$(dirname "$LLM_CACHE/models/$f")"
+        cp "$W/body.gguf" "$LLM_CACHE/models/$f"
+    done
+    find "$LLM_CACHE" -name '*.json' ! -path '*/one/*' -delete
+    run -0 "$PULL" --list -f json
+    [ "${#lines[@]}" = 10 ]
+    run -0 "$PULL" --list
+    [[ $output != *$'\e'* ]]
+    for n in hf:one/repo hf:me/repo/s-Q2_K-00001-of-00002.gguf pypi:w1==1.0 \
+        hf:a/b/c.gguf "$LLM_CACHE/models/x.gguf" \
+        "$LLM_CACHE"'/models/no-name/\x1b[31m\xff.gguf' \
+        "$LLM_CACHE"'/models/hf/a/b/$(touch\x20P).gguf'; do
+        cut -d ' ' -f 1 <<<"$output" | grep -qxF -- "$n"
+    done
+    cut -d ' ' -f 1 <<<"$output" >names
+    while IFS= read -r n; do
+        "$PULL" --rm "$n"
+    done <names
+    [ "$(find "$LLM_CACHE/models" -mindepth 1)" = "" ]
+    run -2 "$PULL" --rm "$W/body.gguf"
+    [ -e "$W/body.gguf" ]
 }
 
 @test "--catalog: names, and as JSON with sources and hashes" {
@@ -706,6 +844,11 @@ EOF
     [[ $output == *"smollm2-135m: "*"(try: gguf-pull smollm2-135m)" ]]
     run -1 "$inspect" no-such-name
     [[ $output != *gguf-pull* ]]
+    # Other names of gguf-pull are for gguf-pull.
+    for n in hf:o/ok pypi:a==1 https://h/x.gguf; do
+        run -1 "$inspect" "$n"
+        [[ $output == *"$n: No such file or directory (a name for gguf-pull; "*'$(gguf-pull NAME))' ]]
+    done
     mkdir -p "$LLM_CACHE/models/smollm2-135m"
     cp "$W/body.gguf" "$LLM_CACHE/models/smollm2-135m/m.gguf"
     run -0 "$inspect" smollm2-135m
