@@ -39,6 +39,24 @@ $1 == "O" { letter = $2 == "-" ? "" : $2; name = $3; arg = $4 == "-" ? "" : $4; 
     cat <<END
 # shellcheck shell=bash
 # bash completion for llmutils.  $note
+
+# Those of the names on stdin that begin as the word before the cursor does.
+# They may come from elsewhere, so are never expanded, and are quoted if need
+# be.  Of a word with ':' or '=' bash completes only what follows the last one.
+_llmutils_names() {
+    local word=\$1 breaks='' head='' name line=\${COMP_LINE:0:COMP_POINT}
+    [[ \$line ]] && word=\${line##*[[:space:]]}
+    [[ \$COMP_WORDBREAKS == *:* ]] && breaks+=:
+    [[ \$COMP_WORDBREAKS == *=* ]] && breaks+==
+    [[ \$breaks ]] && head=\${word%"\${word##*[\$breaks]}"}
+    # "--model=smol": the option is no part of the name.
+    [[ \$word == --*=* ]] && word=\${word#*=} head=\${head#*=}
+    while read -r name; do
+        printf -v name %q "\$name"
+        [[ \$name == "\$word"* ]] && COMPREPLY+=("\${name#"\$head"}")
+    done
+}
+
 _llmutils() {
     local cur=\$2 prev=\$3 prog=\${1##*/} opts='' valued='' operands='' kind='' i n=0
     # "--format=json" comes as three words.
@@ -80,8 +98,8 @@ END { finish() }' "$tmp/tables"
         # their values.
         for ((i = 1; i < COMP_CWORD; i++)); do
             case ${COMP_WORDS[i]} in
-            = | -?*) ;;
-            *) [[ ${COMP_WORDS[i - 1]} == = || " $valued " == *" ${COMP_WORDS[i - 1]} "* ]] || ((n++)) ;;
+            [:=] | -?*) ;;
+            *) [[ ${COMP_WORDS[i - 1]} == [:=] || " $valued " == *" ${COMP_WORDS[i - 1]} "* ]] || ((n++)) ;;
             esac
         done
         read -ra operands <<<"$operands"
@@ -99,17 +117,15 @@ END { finish() }' "$tmp/tables"
         # What pull takes is in its catalogue, what --rm takes in the cache.
         [[ $prog == gguf-pull ]] || return
         if [[ " ${COMP_WORDS[*]} " == *' --rm '* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "$(gguf-pull --list 2>/dev/null | cut -d ' ' -f 1)" -- "$cur")
+            _llmutils_names "$cur" < <(gguf-pull --list 2>/dev/null | cut -d ' ' -f 1)
         else
-            mapfile -t COMPREPLY < <(compgen -W "$(gguf-pull --catalog 2>/dev/null | cut -d ' ' -f 1)" -- "$cur")
+            _llmutils_names "$cur" < <(gguf-pull --catalog 2>/dev/null | cut -d ' ' -f 1)
         fi
         ;;
     model)
         compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(
-            compgen -f -- "$cur"
-            compgen -W "$(gguf-pull --list 2>/dev/null | cut -d ' ' -f 1)" -- "$cur"
-        )
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        _llmutils_names "$cur" < <(gguf-pull --catalog 2>/dev/null | sed -n 's/ .* cached$//p')
         ;;
     file)
         compopt -o filenames 2>/dev/null
@@ -128,7 +144,7 @@ END
 # zsh completion for llmutils.  $note
 _llmutils_models() {
     local -a names
-    names=(\${(f)"\$(gguf-pull --list 2>/dev/null | cut -d ' ' -f 1)"})
+    names=(\${(f)"\$(gguf-pull --catalog 2>/dev/null | sed -n 's/ .* cached\$//p')"})
     _alternative 'models:cached model:compadd -a names' 'files:file:_files'
 }
 _llmutils_names() {
@@ -187,6 +203,9 @@ END { print "\n    ;;\nesac" }' "$tmp/tables" | sed 's/^    ;;$/    ;;/'
 function __llmutils_names
     gguf-pull \$argv 2>/dev/null | string replace -r ' .*' ''
 end
+function __llmutils_cached
+    gguf-pull --catalog 2>/dev/null | string replace -f -r ' .* cached\$' ''
+end
 END
     awk "$awk_common"'
 function quoted(s) {
@@ -200,12 +219,12 @@ $1 == "P" {
         print "complete -c gguf-pull -n \047__fish_contains_opt rm\047 -a \047(__llmutils_names --list)\047"
         print "complete -c gguf-pull -n \047not __fish_contains_opt rm\047 -a \047(__llmutils_names --catalog)\047"
     } else if (operand[1] == "model")
-        print "complete -c " prog " -a \047(__llmutils_names --list)\047 -d \047cached model\047"
+        print "complete -c " prog " -a \047(__llmutils_cached)\047 -d \047cached model\047"
 }
 $1 == "O" {
     k = words(arg)
     how = !arg ? "" : k ? " -x -a " quoted(k) : arg == "file" ? " -r -F" : \
-        arg == "model" ? " -r -F -a \047(__llmutils_names --list)\047" : " -x"
+        arg == "model" ? " -r -F -a \047(__llmutils_cached)\047" : " -x"
     print "complete -c " prog (letter != "" ? " -s " letter : "") " -l " name how " -d " quoted(help)
 }' "$tmp/tables"
 } >"$tmp/llmutils.fish"

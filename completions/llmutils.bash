@@ -1,5 +1,23 @@
 # shellcheck shell=bash
 # bash completion for llmutils.  Written by completions/generate.sh; do not edit.
+
+# Those of the names on stdin that begin as the word before the cursor does.
+# They may come from elsewhere, so are never expanded, and are quoted if need
+# be.  Of a word with ':' or '=' bash completes only what follows the last one.
+_llmutils_names() {
+    local word=$1 breaks='' head='' name line=${COMP_LINE:0:COMP_POINT}
+    [[ $line ]] && word=${line##*[[:space:]]}
+    [[ $COMP_WORDBREAKS == *:* ]] && breaks+=:
+    [[ $COMP_WORDBREAKS == *=* ]] && breaks+==
+    [[ $breaks ]] && head=${word%"${word##*[$breaks]}"}
+    # "--model=smol": the option is no part of the name.
+    [[ $word == --*=* ]] && word=${word#*=} head=${head#*=}
+    while read -r name; do
+        printf -v name %q "$name"
+        [[ $name == "$word"* ]] && COMPREPLY+=("${name#"$head"}")
+    done
+}
+
 _llmutils() {
     local cur=$2 prev=$3 prog=${1##*/} opts='' valued='' operands='' kind='' i n=0
     # "--format=json" comes as three words.
@@ -13,7 +31,7 @@ _llmutils() {
         case $prev in
         -c | --context) kind='positions' ;;
         --diff) kind='model' ;;
-        -f | --format) kind='format' ;;
+        -f | --format) kind='words text json' ;;
         --key) kind='name' ;;
         --kv-type) kind='k[,v]' ;;
         --tensors) kind='glob' ;;
@@ -63,8 +81,8 @@ _llmutils() {
         # their values.
         for ((i = 1; i < COMP_CWORD; i++)); do
             case ${COMP_WORDS[i]} in
-            = | -?*) ;;
-            *) [[ ${COMP_WORDS[i - 1]} == = || " $valued " == *" ${COMP_WORDS[i - 1]} "* ]] || ((n++)) ;;
+            [:=] | -?*) ;;
+            *) [[ ${COMP_WORDS[i - 1]} == [:=] || " $valued " == *" ${COMP_WORDS[i - 1]} "* ]] || ((n++)) ;;
             esac
         done
         read -ra operands <<<"$operands"
@@ -82,17 +100,15 @@ _llmutils() {
         # What pull takes is in its catalogue, what --rm takes in the cache.
         [[ $prog == gguf-pull ]] || return
         if [[ " ${COMP_WORDS[*]} " == *' --rm '* ]]; then
-            mapfile -t COMPREPLY < <(compgen -W "$(gguf-pull --list 2>/dev/null | cut -d ' ' -f 1)" -- "$cur")
+            _llmutils_names "$cur" < <(gguf-pull --list 2>/dev/null | cut -d ' ' -f 1)
         else
-            mapfile -t COMPREPLY < <(compgen -W "$(gguf-pull --catalog 2>/dev/null | cut -d ' ' -f 1)" -- "$cur")
+            _llmutils_names "$cur" < <(gguf-pull --catalog 2>/dev/null | cut -d ' ' -f 1)
         fi
         ;;
     model)
         compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(
-            compgen -f -- "$cur"
-            compgen -W "$(gguf-pull --list 2>/dev/null | cut -d ' ' -f 1)" -- "$cur"
-        )
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        _llmutils_names "$cur" < <(gguf-pull --catalog 2>/dev/null | sed -n 's/ .* cached$//p')
         ;;
     file)
         compopt -o filenames 2>/dev/null

@@ -2,14 +2,17 @@
 function __llmutils_names
     gguf-pull $argv 2>/dev/null | string replace -r ' .*' ''
 end
+function __llmutils_cached
+    gguf-pull --catalog 2>/dev/null | string replace -f -r ' .* cached$' ''
+end
 
 complete -c gguf-inspect -e
-complete -c gguf-inspect -a '(__llmutils_names --list)' -d 'cached model'
+complete -c gguf-inspect -a '(__llmutils_cached)' -d 'cached model'
 complete -c gguf-inspect -l all -d 'show whole arrays and strings'
 complete -c gguf-inspect -l check -d 'look at every tensor: layout, NaN and infinite scales'
 complete -c gguf-inspect -s c -l context -x -d 'estimate memory for this context length'
-complete -c gguf-inspect -l diff -r -F -a '(__llmutils_names --list)' -d 'compare with another model'
-complete -c gguf-inspect -s f -l format -x -d 'text or json'
+complete -c gguf-inspect -l diff -r -F -a '(__llmutils_cached)' -d 'compare with another model'
+complete -c gguf-inspect -s f -l format -x -a 'text json' -d 'how to print'
 complete -c gguf-inspect -l hash -d 'print XXH3-128 of every tensor and of the whole'
 complete -c gguf-inspect -l key -x -d 'print only the value of this key'
 complete -c gguf-inspect -l kv-type -x -d 'estimate memory for these types of K and V'
@@ -44,14 +47,14 @@ complete -c tok-decode -s L -l lines -d 'a newline after each sequence'
 complete -c tok-decode -s 0 -l null -d 'a NUL after each sequence'
 complete -c tok-decode -s e -l escape -d 'newlines and backslashes in text as \\n and \\\\'
 complete -c tok-decode -s J -l jsonl -d 'a line of JSON for each sequence'
-complete -c tok-decode -s m -l model -r -F -a '(__llmutils_names --list)' -d 'make the text of records that have none'
+complete -c tok-decode -s m -l model -r -F -a '(__llmutils_cached)' -d 'make the text of records that have none'
 complete -c tok-decode -s r -l raw -d 'bytes as they come, not in whole characters'
 complete -c tok-decode -l special -d 'with --model: show control tokens by their spelling'
 complete -c tok-decode -s h -l help -d 'print this help'
 complete -c tok-decode -s V -l version -d 'print the version'
 
 complete -c tok-encode -e
-complete -c tok-encode -a '(__llmutils_names --list)' -d 'cached model'
+complete -c tok-encode -a '(__llmutils_cached)' -d 'cached model'
 complete -c tok-encode -s c -l count -d 'print how many tokens each sequence has, and nothing else'
 complete -c tok-encode -s L -l lines -d 'each line is a sequence'
 complete -c tok-encode -s J -l jsonl -d 'each line is a JSON request with a "prompt"'

@@ -44,6 +44,9 @@ into() {
 ask() {
     PATH=$PWD/${B:-build}/bin:$PATH bash --norc -c '
         source completions/llmutils.bash
+        # As readline does: words break at these two, the line is whole.
+        COMP_WORDBREAKS=:= COMP_LINE=$(sed "s/ *\([:=]\) */\1/g" <<<"$*")
+        COMP_POINT=${#COMP_LINE}
         COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
         _llmutils "$1" "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"
         printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
@@ -77,6 +80,64 @@ ask() {
     [ "$output" = smollm2-135m ]
     run -0 ask gguf-pull --rm ''
     [ "$output" = smollm2-135m ]
+    run -0 ask gguf-inspect -f ''
+    [ "$output" = $'text\njson' ]
+    run -0 ask tok-decode --model = smol
+    [ "$output" = smollm2-135m ]
+    # What only gguf-pull takes is offered for nothing else; after a ':' only
+    # the rest is put in.
+    mkdir -p "$LLM_CACHE"/models/hf/o/ok "$LLM_CACHE"/models/pypi/a==1.0
+    cp "$LLM_CACHE"/models/smollm2-135m/x.gguf "$LLM_CACHE/models/hf/o/ok/m.gguf"
+    cp "$LLM_CACHE"/models/smollm2-135m/x.gguf "$LLM_CACHE/models/pypi/a==1.0/m.gguf"
+    run -0 ask gguf-inspect ''
+    [[ $output == *smollm2-135m* && $output != *hf:* ]]
+    run -0 ask gguf-pull --rm h
+    [ "$output" = hf:o/ok/m.gguf ]
+    run -0 ask gguf-pull --rm hf : o/
+    [ "$output" = o/ok/m.gguf ]
+    run -0 ask gguf-pull --rm hf :
+    [ "$output" = o/ok/m.gguf ]
+    run -0 ask gguf-pull --rm pypi : a = = 1
+    [ "$output" = 1.0 ]
+}
+
+@test "completions: a hostile file name in the cache is a word like others" {
+    cd "$BATS_TEST_DIRNAME/.."
+    export LLM_CACHE=$BATS_TEST_TMPDIR/cache
+    mkdir -p "$LLM_CACHE"/models/{hf/o/evil,foo}
+    # Names that each of the three shells would run, if they ran any.
+    for f in 'x$(touch${IFS}$T).gguf' 'x`touch${IFS}$T`.gguf' 'x;touch $T.gguf' \
+        'x(touch $T).gguf' "x';touch \$T;'.gguf"; do
+        "${B:-build}/tools/mkgguf" "$LLM_CACHE/models/foo/$f" llama
+        "${B:-build}/tools/mkgguf" "$LLM_CACHE/models/hf/o/evil/$f" llama
+    done
+    export T=$BATS_TEST_TMPDIR/touched
+    run -0 ask gguf-pull --rm ''
+    [ "${#lines[@]}" = 10 ]
+    # A line with any of them on it does nothing but name it.
+    for w in "${lines[@]}"; do
+        eval "echo $w" >"$BATS_TEST_TMPDIR/out"
+    done
+    run -0 ask gguf-inspect ''
+    [[ $output != *touch* ]]
+    [ ! -e "$T" ]
+    if command -v fish >/dev/null; then
+        PATH=$PWD/${B:-build}/bin:$PATH HOME=$BATS_TEST_TMPDIR fish --no-config \
+            -c 'source completions/llmutils.fish; complete -C "gguf-pull --rm "; complete -C "gguf-inspect "' \
+            >"$BATS_TEST_TMPDIR/out"
+        grep -q 'x.*touch' "$BATS_TEST_TMPDIR/out"
+        [ ! -e "$T" ]
+    fi
+    if command -v zsh >/dev/null; then
+        PATH=$PWD/${B:-build}/bin:$PATH HOME=$BATS_TEST_TMPDIR zsh -f -c '
+            compadd() { print -rl -- ${(P)2} }
+            _alternative() { print -rl -- $names }
+            service=none words=(gguf-pull --rm)
+            source completions/_llmutils
+            _llmutils_names; _llmutils_models' >"$BATS_TEST_TMPDIR/out"
+        grep -q 'x.*touch' "$BATS_TEST_TMPDIR/out"
+        [ ! -e "$T" ]
+    fi
 }
 
 @test "zsh: reads its completions" {
