@@ -46,6 +46,7 @@ static int publish(void)
         warn("%s: %s", file, strerror(errno));
         return -1;
     }
+    free(temporary);
     temporary = NULL;
     return 0;
 }
@@ -68,7 +69,11 @@ static int open_temporary(mode_t mode)
     snprintf(temporary, n, "%s.XXXXXX", final_name);
     fd = mkstemp(temporary);
     if (fd < 0) {
+        int why = errno;
+
+        free(temporary);
         temporary = NULL;
+        errno = why;
         return -1;
     }
     atexit(remove_temporary);

@@ -105,7 +105,7 @@ static bool element(const char **s, uint32_t cp, bool *has, uint32_t *ch)
 
 static bool like(uint32_t a, uint32_t b, bool fold)
 {
-    if (fold && a < 128 && b == (a | 32 ? 0x17f : 0) && (a | 32) == 's')
+    if (fold && a < 128 && b == 0x17f && (a | 32) == 's')
         return true;
     if (fold && b == 0x212a && (a | 32) == 'k')
         return true;
