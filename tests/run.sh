@@ -15,7 +15,7 @@ if [ $# -gt 0 ]; then
     case $1 in
     "$B"/fuzz/*) set -- "$1" tests/fuzz/corpus/"${1##*/}"/* ;;
     esac
-    timeout --foreground -k 10 900 "$@" >"$at.out" 2>"$at.err" </dev/null
+    timeout --foreground -k 10 600 "$@" >"$at.out" 2>"$at.err" </dev/null
     echo $? >"$at.new"
     mv "$at.new" "$at.rc"
     exit 0
