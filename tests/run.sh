@@ -3,7 +3,7 @@
 # JOBS of them (default: the processors) run at a time; what they say comes in
 # a fixed order.  All speak TAP; a test program that ends without its plan, or
 # with a failure that it didn't report, counts as one failure; so does one that
-# takes 15 minutes.  The last line is "N passed, N failed".
+# takes 10 minutes.  The last line is "N passed, N failed".
 B=${B:-build}
 JOBS=${JOBS:-$(nproc)}
 export B JOBS
