@@ -6,8 +6,8 @@
  * byte alphabet, per character) and is merged.
  *
  * Merges are pairs of ids in an open table of 16-byte slots: a miss costs one
- * cache line.  Resolving their spellings is half of what opening costs
- * (150,000 merges: about 8 ms).
+ * cache line.  Resolving their spellings is the largest part of what opening
+ * costs.
  */
 #include "tok/cache.h"
 #include "tok/merge.h"
@@ -76,7 +76,8 @@ static int alphabet_byte(const char *p, size_t n)
 }
 
 /* A merge on its way into the table, in three steps far enough apart that what
- * each one looks at has come from memory: 2x over one after another. */
+ * each one looks at has come from memory.  With this and enter_all() a process
+ * that opens qwen2 (152k tokens, 151k merges) went from 28 to 22 ms of CPU. */
 struct pending {
     const char *a, *b; /* the parts, NA and NB bytes */
     uint32_t na, nb;

@@ -9,7 +9,8 @@
  *    backtracking matcher would never come to it.
  * 3. Class EOT stands for the end of the text: no set contains it.
  *
- * Typical: 12 classes, 30 states, 2 KB of table, 60 us to build.
+ * Typical: 12 classes, 30 states, 2 KB of table.  To build: gpt-2's 36 us,
+ * llama-bpe's 68, gpt-4o's 214, jais-2's 2.3 ms (Xeon, 2 GHz).
  */
 #include "tok/regex.h"
 
