@@ -39,7 +39,7 @@ UNIT  := $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*.c))
 FUZZ  := $(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/*.c))
 TOOLS := $(patsubst tests/tools/%.c,$B/tools/%,$(wildcard tests/tools/*.c))
 $B/%/avx2.o:   ISA = -mavx2 -mfma -mf16c
-$B/%/avx512.o: ISA = -mavx512f -mavx512bw -mavx512vl -mavx512vnni -mfma -mf16c
+$B/%/avx512.o: ISA = -mavx2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mfma -mf16c
 # Asked for at first use, which in `make deps check` is after deps.
 pkgs       = $(shell $(PKGCONF) $1 2>/dev/null)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkgs,--cflags $(PKGS) $(PULLPKGS)))$(PKG_CFLAGS)

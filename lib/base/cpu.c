@@ -16,7 +16,9 @@ unsigned cpu_flags(void)
         f |= CPU_AVX2;
     if ((f & CPU_AVX2) && __builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
+        __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vnni"))
         f |= CPU_AVX512;
 #elif defined(__aarch64__)
     f |= CPU_NEON;

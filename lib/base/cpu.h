@@ -3,7 +3,11 @@
 #ifndef LLM_BASE_CPU_H
 #define LLM_BASE_CPU_H
 
-enum { CPU_AVX2 = 1u << 0, CPU_AVX512 = 1u << 1, CPU_NEON = 1u << 2 };
+enum {
+    CPU_AVX2 = 1u << 0,   /* with FMA and F16C */
+    CPU_AVX512 = 1u << 1, /* F, BW, DQ, VL and VNNI */
+    CPU_NEON = 1u << 2
+};
 
 /* The instruction sets found, as CPU_ bits.  0 on an unknown machine. */
 unsigned cpu_flags(void);

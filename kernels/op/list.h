@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT
+ * list.h - every folder here: X(name), whose name_init() fills its part of
+ * struct kern. */

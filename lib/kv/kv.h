@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * kv.h - what the model remembers: sequences of tokens over pages of K and V.
+ *
+ * All sequences of a model share one pool of pages.  A full page whose tokens,
+ * and all tokens before them, are those of another sequence is the same page,
+ * counted; one that is written while others hold it is copied first.  Layers
+ * with a sliding window give back the pages that no later token can see.
+ *
+ * A sequence is its tokens: kv_seq_n() of them have K and V.
+ */
+#ifndef LLM_KV_KV_H
+#define LLM_KV_KV_H
+
+#include "backend/backend.h"
+#include "base/err.h"
+#include "wire/wire.h"
+
+struct kv;
+struct kv_seq;
+
+struct kv_layer {
+    int heads, dk, dv; /* heads 0: keeps nothing */
+    int window;        /* positions seen; 0: all */
+};
+
+struct kv_config {
+    int nlayer;
+    const struct kv_layer *layer;
+    enum kern_kv ktype, vtype;
+    int64_t positions; /* room, over all sequences; rounded up to pages */
+    int max_batch;     /* most tokens that kv_seq_reserve() is asked for at
+                          once: windows keep that much more */
+    int nseq;          /* sequences that may live at once, for the windows */
+    /* What states must agree in, besides layers and types: the model's id and
+     * its rope parameters in words; views, copied. */
+    const char *model_id;
+    const char *rope;
+};
+
+/* Plan pages and have BE keep them.  ERR_UNSUPPORTED (a type cannot keep a
+ * head size; more than BE_MAX_GROUPS windows) or ERR_NOMEM. */
+int kv_new(struct kv **out, struct be *be, const struct kv_config *c,
+           struct err *e);
+void kv_free(struct kv *kv);
+
+struct kv_stats {
+    int64_t pages, used; /* of the largest group */
+    uint64_t bytes_page; /* all groups */
+    uint64_t bytes_used;
+};
+void kv_stats(struct kv_stats *s, const struct kv *kv);
+
+/* A new, empty sequence; NULL when memory ran out. */
+struct kv_seq *kv_seq_new(struct kv *kv);
+void kv_seq_free(struct kv_seq *s);
+/* Another sequence with the same tokens and pages. */
+struct kv_seq *kv_seq_fork(const struct kv_seq *s);
+
+int kv_seq_n(const struct kv_seq *s);
+const int32_t *kv_seq_tokens(const struct kv_seq *s);
+
+/* Begin the empty sequence S with as many of the tokens T[N] as there are pages
+ * for, of whatever sequence, live or kept: their count, a multiple of
+ * BE_PAGE and less than N, so that a last token is left to run. */
+int kv_seq_match(struct kv_seq *s, const int32_t *t, int n);
+
+/* Make room for N more tokens: pages of its own under each of their positions.
+ * 0; -1 ERR_NOMEM "the KV cache is full" when the pool has none left, S being
+ * as it was. */
+int kv_seq_reserve(struct kv_seq *s, int n, struct err *e);
+/* The N tokens that ran are part of S now. */
+void kv_seq_commit(struct kv_seq *s, const int32_t *t, int n);
+/* Keep the first N tokens.  -1 when windows have let go what token N - 1 sees:
+ * S is then as it was. */
+int kv_seq_cut(struct kv_seq *s, int n);
+
+/* The page table of group G for a step: kv_npage(g) entries for S. */
+const int32_t *kv_seq_pages(const struct kv_seq *s, int group);
+int kv_npage(const struct kv *kv, int group);
+int kv_ngroup(const struct kv *kv);
+
+/* ---- states: the "kv" records of llm-stream(5) ---- */
+
+enum { KV_ZSTD = 1 };
+
+/* Write the state of S, as sequence SEQ of the stream: a head record (what it
+ * is of, its tokens), then one for each layer and page, then an end record with
+ * a sum over all, without which a state is not whole. */
+int kv_save(struct wire_out *w, uint64_t seq, const struct kv_seq *s,
+            unsigned flags, struct err *e);
+
+/* Read states record by record: give every "kv" record of a sequence, in order,
+ * to kv_load_add().  1 when the state is whole; S then has its tokens, and
+ * before that nothing.  ERR_FORMAT: another model, type or shape, a sum that is
+ * wrong, records that are missing.  kv_load_free() at any time. */
+struct kv_load;
+struct kv_load *kv_load_new(struct kv *kv, struct err *e);
+int kv_load_add(struct kv_load *l, const struct wire_rec *r, struct err *e);
+/* The sequence, which is the caller's now; NULL before it is whole. */
+struct kv_seq *kv_load_take(struct kv_load *l);
+void kv_load_free(struct kv_load *l);
+
+#endif

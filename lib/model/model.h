@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ * model.h - a GGUF model made ready to run: tokens to logits.
+ *
+ *     gguf_open(&g, path, &e);
+ *     be_open(&be, "cpu", &o, &e);
+ *     model_open(&m, g, be, &mo, &e);
+ *     kv_new(&kv, be, model_kv(m), &e) ...
+ *     be_run(be, model_plan(m), &step, &logits, &e);
+ *
+ * model_open() checks everything: an unknown architecture, a missing or
+ * misshapen tensor, a type or a hyperparameter that cannot be honoured is
+ * refused by name, before anything runs.
+ */
+#ifndef LLM_MODEL_MODEL_H
+#define LLM_MODEL_MODEL_H
+
+#include "backend/backend.h"
+#include "gguf/gguf.h"
+#include "kv/kv.h"
+
+struct model;
+
+struct model_opts {
+    int context; /* positions; 0: what the model was made for */
+    enum kern_kv ktype, vtype;
+};
+
+/* G and BE must outlive *out.  Sets up plan and weights, not the KV pages. */
+int model_open(struct model **out, const struct gguf *g, struct be *be,
+               const struct model_opts *o, struct err *e);
+void model_close(struct model *m);
+
+struct be_plan *model_plan(const struct model *m);
+struct be *model_be(const struct model *m);
+const struct gguf *model_gguf(const struct model *m);
+/* Rows of the output: logits of a column.  Ids at or beyond the tokenizer's
+ * count have no text and are never sampled. */
+int model_n_vocab(const struct model *m);
+/* Positions that a sequence may have, and those the model was made for. */
+int model_context(const struct model *m);
+int model_trained_context(const struct model *m);
+const char *model_arch(const struct model *m);
+/* Layers, types, id and rope parameters; the caller sets positions, max_batch
+ * and nseq.  Lives as long as M. */
+const struct kv_config *model_kv(const struct model *m);
+
+#endif
