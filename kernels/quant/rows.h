@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * rows.h - the reference form of a panel: the file's rows one after the other,
+ * and a product that is W times 16 calls of the type's dot().
+ *
+ *     static void q9_dequant(float *y, const void *row, int64_t n) ...
+ *     static float q9_dot(const void *row, ...) ...
+ *     ROWS(q9, 32, 10)                 elements and bytes of a block
+ *
+ *     void q9_init(struct kern *k, unsigned flags)
+ *     {
+ *         struct kern_quant *q = q9_rows(k);
+ *
+ *     #if defined(__x86_64__)
+ *         if (flags & CPU_AVX2)
+ *             q9_avx2(q);
+ *     #endif
+ *     }
+ */
+#ifndef LLM_KERNELS_QUANT_ROWS_H
+#define LLM_KERNELS_QUANT_ROWS_H
+
+#include <string.h>
+
+#include "base/cpu.h"
+#include "kernels/kern.h"
+
+/* Each type's init, and what its files for an instruction set put over it. */
+#define X(name, id, elems, bytes, act)                                         \
+    void name##_init(struct kern *k, unsigned flags);                          \
+    void name##_avx2(struct kern_quant *q);                                    \
+    void name##_avx512(struct kern_quant *q);                                  \
+    void name##_neon(struct kern_quant *q);
+#include "kernels/quant/list.h"
+#undef X
+
+/* SIZE: bytes of a row. */
+static inline void rows_pack(void *panel, const void *row, size_t stride,
+                             int rows, size_t size)
+{
+    char *p = panel;
+    const char *from = row;
+
+    for (int r = 0; r < rows; r++)
+        memcpy(p + (size_t)r * size, from + (size_t)r * stride, size);
+    memset(p + (size_t)rows * size, 0, (size_t)(KERN_ROWS - rows) * size);
+}
+
+static inline void rows_mul(kern_dot_fn *dot, size_t size, float *y, size_t ldy,
+                            const void *panel, const void *tile, int64_t n,
+                            int w)
+{
+    const char *p = panel;
+
+    for (int c = 0; c < w; c++)
+        for (int r = 0; r < KERN_ROWS; r++)
+            y[(size_t)c * ldy + (size_t)r] =
+                dot(p + (size_t)r * size, tile, n, w, c);
+}
+
+#define ROWS(name, block, size)                                                \
+    static void name##_pack_rows(void *panel, const void *row, size_t stride,  \
+                                 int rows, int64_t n)                          \
+    {                                                                          \
+        rows_pack(panel, row, stride, rows, (size_t)(n / (block)) * (size));   \
+    }                                                                          \
+    static void name##_mul_rows(float *y, size_t ldy, const void *panel,       \
+                                const void *tile, int64_t n, int w)            \
+    {                                                                          \
+        rows_mul(name##_dot, (size_t)(n / (block)) * (size), y, ldy, panel,    \
+                 tile, n, w);                                                  \
+    }                                                                          \
+    static struct kern_quant *name##_rows(struct kern *k)                      \
+    {                                                                          \
+        struct kern_quant *q = &k->quant[KERN_##name];                         \
+                                                                               \
+        q->layout = "rows";                                                    \
+        q->panel_bytes = (size_t)KERN_ROWS * (size);                           \
+        q->dequant = name##_dequant;                                           \
+        q->dot = name##_dot;                                                   \
+        q->pack = name##_pack_rows;                                            \
+        q->mul = name##_mul_rows;                                              \
+        return q;                                                              \
+    }
+
+#endif
