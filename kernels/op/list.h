@@ -1,3 +1,4 @@
 /* SPDX-License-Identifier: MIT
  * list.h - every folder here: X(name), whose name_init() fills its part of
  * struct kern. */
+X(act)
