@@ -2,12 +2,8 @@
  * bf16: the upper half of a float.  See float_ref.h. */
 #include "kernels/quant/float_ref.h"
 
-#include "base/cpu.h"
 #include "base/num.h"
-
-void bf16_init(struct kern *k, unsigned flags);
-void bf16_avx2(struct kern_quant *q);
-void bf16_avx512(struct kern_quant *q);
+#include "kernels/quant/rows.h"
 
 static float read_elem(const void *p)
 {
@@ -46,5 +42,12 @@ void bf16_init(struct kern *k, unsigned flags)
     q->dot = dot;
     q->pack = pack;
     q->mul = mul;
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        bf16_avx2(q);
+    if (flags & CPU_AVX512)
+        bf16_avx512(q);
+#else
     (void)flags;
+#endif
 }

@@ -2,12 +2,8 @@
  * f16: IEEE 754 binary16.  See float_ref.h. */
 #include "kernels/quant/float_ref.h"
 
-#include "base/cpu.h"
 #include "base/num.h"
-
-void f16_init(struct kern *k, unsigned flags);
-void f16_avx2(struct kern_quant *q);
-void f16_avx512(struct kern_quant *q);
+#include "kernels/quant/rows.h"
 
 static float read_elem(const void *p)
 {
@@ -46,5 +42,12 @@ void f16_init(struct kern *k, unsigned flags)
     q->dot = dot;
     q->pack = pack;
     q->mul = mul;
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        f16_avx2(q);
+    if (flags & CPU_AVX512)
+        f16_avx512(q);
+#else
     (void)flags;
+#endif
 }

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ * float_avx2.h - float_ref.h's product, 2 vectors of 8 rows.
+ *
+ * Up to 6 columns at once; of the 4 sums of each as many as 12 accumulators
+ * hold, the others in further passes over the panel.
+ */
+#ifndef LLM_KERNELS_QUANT_FLOAT_AVX2_H
+#define LLM_KERNELS_QUANT_FLOAT_AVX2_H
+#if defined(__AVX2__)
+
+#include <immintrin.h>
+
+#include "kernels/kern.h"
+
+/* 8 stored elements to floats. */
+typedef __m256 float_load_fn(const void *p);
+
+static inline __attribute__((always_inline)) void
+float_step(__m256 acc[][2], const char *p, size_t size, float_load_fn *load,
+           const float *x, int cols)
+{
+    __m256 v0 = load(p), v1 = load(p + 8 * size);
+
+#pragma GCC unroll 6
+    for (int c = 0; c < cols; c++) {
+        __m256 b = _mm256_broadcast_ss(x + c);
+        acc[c][0] = _mm256_fmadd_ps(v0, b, acc[c][0]);
+        acc[c][1] = _mm256_fmadd_ps(v1, b, acc[c][1]);
+    }
+}
+
+/* sum[j][c]: those over the k that are J mod 4, for NJ of them from J0. */
+static inline __attribute__((always_inline)) void
+float_sums(__m256 sum[4][6][2], const char *p, size_t size, float_load_fn *load,
+           const float *x, int64_t n, int w, int cols, int j0, int nj)
+{
+    __m256 acc[4][6][2];
+    size_t row = KERN_ROWS * size;
+    int64_t k = j0;
+
+#pragma GCC unroll 4
+    for (int j = 0; j < nj; j++)
+#pragma GCC unroll 6
+        for (int c = 0; c < cols; c++)
+            acc[j][c][0] = acc[j][c][1] = _mm256_setzero_ps();
+    for (; k + nj <= n; k += 4)
+#pragma GCC unroll 4
+        for (int j = 0; j < nj; j++)
+            float_step(acc[j], p + (size_t)(k + j) * row, size, load,
+                       x + (k + j) * w, cols);
+#pragma GCC unroll 4
+    for (int j = 0; j < nj; j++)
+        if (k + j < n)
+            float_step(acc[j], p + (size_t)(k + j) * row, size, load,
+                       x + (k + j) * w, cols);
+#pragma GCC unroll 4
+    for (int j = 0; j < nj; j++)
+#pragma GCC unroll 6
+        for (int c = 0; c < cols; c++) {
+            sum[j0 + j][c][0] = acc[j][c][0];
+            sum[j0 + j][c][1] = acc[j][c][1];
+        }
+}
+
+static inline __attribute__((always_inline)) void
+float_cols(float *y, size_t ldy, const char *p, size_t size,
+           float_load_fn *load, const float *x, int64_t n, int w, int cols)
+{
+    __m256 s[4][6][2];
+    const int nj = cols == 1 ? 4 : cols <= 3 ? 2 : 1;
+
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j += nj)
+        float_sums(s, p, size, load, x, n, w, cols, j, nj);
+    for (int c = 0; c < cols; c++)
+        for (int h = 0; h < 2; h++)
+            _mm256_storeu_ps(
+                y + (size_t)c * ldy + 8 * h,
+                _mm256_add_ps(_mm256_add_ps(s[0][c][h], s[1][c][h]),
+                              _mm256_add_ps(s[2][c][h], s[3][c][h])));
+}
+
+static inline __attribute__((always_inline)) void
+float_mul(float *y, size_t ldy, const void *panel, const void *tile, int64_t n,
+          int w, size_t size, float_load_fn *load)
+{
+    const char *p = panel;
+    const float *x = tile;
+    int half = w <= 6 ? w : (w + 1) / 2;
+
+    for (int c = 0; c < w; c += half) {
+        switch (w - c < half ? w - c : half) {
+#define W(cols)                                                                \
+    case cols:                                                                 \
+        float_cols(y + (size_t)c * ldy, ldy, p, size, load, x + c, n, w,       \
+                   cols);                                                      \
+        break;
+            W(1) W(2) W(3) W(4) W(5) W(6)
+#undef W
+        }
+    }
+}
+
+#endif
+#endif
