@@ -135,7 +135,7 @@ int main(int argc, char **argv)
         usage_error(&cli, "--diff takes one operand, not %d", argc - i);
     view.many = argc - i > 1;
     if (diff)
-        other = model_open(diff);
+        other = model_operand(diff);
     for (; i < argc; i++) {
         struct err e = {0};
         struct gguf *g;

@@ -144,7 +144,7 @@ int main(int argc, char **argv)
     d.text.escape = escape;
     d.text.json = json;
     if (model) {
-        g = model_open(model);
+        g = model_operand(model);
         if (tok_open(&d.tok, g, NULL, &e))
             die(&e);
         gguf_vocab_id(d.vocab, g);

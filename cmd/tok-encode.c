@@ -71,7 +71,7 @@ int main(int argc, char **argv)
         io_output();
     else
         io_stream(&cli, &r.out);
-    g = model_open(argv[i++]);
+    g = model_operand(argv[i++]);
     if (tok_open(&t, g, pre, &e) || !(r.enc = tok_enc_new(t, r.flags, &e)))
         die(&e);
     r.t = t;

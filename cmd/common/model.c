@@ -54,7 +54,7 @@ int model_try(struct gguf **g, const char *operand, struct err *e)
     return rc;
 }
 
-struct gguf *model_open(const char *operand)
+struct gguf *model_operand(const char *operand)
 {
     struct err e = {0};
     struct gguf *g;

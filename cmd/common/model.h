@@ -9,7 +9,7 @@
 /* Open the model that OPERAND names: a file, or, where no such file exists and
  * OPERAND has no slash, a catalogue name whose file gguf-pull has already
  * put into the cache.  Exits with one line otherwise. */
-struct gguf *model_open(const char *operand);
+struct gguf *model_operand(const char *operand);
 
 /* The same, but failing is left to the caller. */
 int model_try(struct gguf **g, const char *operand, struct err *e);

@@ -23,6 +23,8 @@ struct model;
 struct model_opts {
     int context; /* positions; 0: what the model was made for */
     enum kern_kv ktype, vtype;
+    bool slide; /* no layer sees more than CONTEXT positions back, and
+                   sequences may go beyond them */
 };
 
 /* G and BE must outlive *out.  Sets up plan and weights, not the KV pages. */

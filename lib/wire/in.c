@@ -51,6 +51,13 @@ void wire_in_before(struct wire_in *in, void (*fn)(void *), void *arg)
     in->arg = arg;
 }
 
+bool wire_in_wait(const struct wire_in *in, int ms)
+{
+    struct pollfd fd = {in->fd, POLLIN, 0};
+
+    return in->n > in->pos || poll(&fd, 1, ms) > 0;
+}
+
 const struct wire_header *wire_in_header(const struct wire_in *in)
 {
     return in->has_header ? &in->header : NULL;

@@ -170,6 +170,11 @@ void wire_in_before(struct wire_in *in, void (*fn)(void *), void *arg);
  * Headers come like other records: joined streams have several. */
 int wire_next(struct wire_in *in, struct wire_rec *rec, struct err *e);
 
+/* Is there anything to read, or the end, after at most MS milliseconds (-1: as
+ * long as it takes)?  False, too, when a signal came.  A record that has begun
+ * may still make wire_next() wait. */
+bool wire_in_wait(const struct wire_in *in, int ms);
+
 /* The header that was read last, or NULL: JSON may go without.  It lives until
  * the next header is read. */
 const struct wire_header *wire_in_header(const struct wire_in *in);

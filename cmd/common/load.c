@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/common/load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/pool.h"
+#include "cmd/common/cache.h"
+#include "cmd/common/model.h"
+
+enum { SLIDE_POSITIONS = 1 << 22 };
+
+static int threads, context, share, no_pack;
+static const char *kv_type = "f16", *device = "cpu";
+
+const struct cli_opt load_opts[] = {
+    {'t', "threads", CLI_INT, &threads, "count",
+     "use this many threads; default: the processors it may use"},
+    {'c', "ctx", CLI_INT, &context, "count",
+     "positions of a sequence; default: what the model was made for"},
+    {0, "kv-type", CLI_STR, &kv_type, "type[,type]",
+     "keep K and V as f16, f32, bf16, q8_0 or q4_0; default: f16"},
+    {0, "device", CLI_STR, &device, "name", "run on this; default: cpu"},
+    {0, "share", CLI_FLAG, &share, NULL,
+     "keep the packed weights in a file that other processes use, too"},
+    {0, "no-pack", CLI_FLAG, &no_pack, NULL,
+     "use the weights as the file has them: slower, no second copy"},
+    {0},
+};
+
+static enum kern_kv kv_word(const struct cli *c, const char *p, size_t n)
+{
+    static const char *const words[] = {
+        [KV_F16] = "f16",   [KV_F32] = "f32",   [KV_BF16] = "bf16",
+        [KV_Q8_0] = "q8_0", [KV_Q4_0] = "q4_0", [KV_NTYPE] = NULL};
+    char word[16];
+
+    snprintf(word, sizeof word, "%.*s", (int)(n < 15 ? n : 15), p);
+    return (enum kern_kv)cli_choice(c, "kv-type", word, words);
+}
+
+/* LLM_CPU limits the instruction sets, for tests and for finding out. */
+static unsigned cpu_mask(void)
+{
+    static const struct level {
+        const char *name;
+        unsigned mask;
+    } levels[] = {
+        {"ref", 0},
+        {"avx2", CPU_AVX2},
+        {"avx512", CPU_AVX2 | CPU_AVX512},
+        {"amx", ~0u},
+        {"neon", CPU_NEON},
+    };
+    const char *want = getenv("LLM_CPU");
+    struct err e = {0};
+
+    if (!want || !*want)
+        return ~0u;
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (!strcmp(want, levels[i].name))
+            return levels[i].mask;
+    err_set(&e, ERR_USAGE,
+            "LLM_CPU is '%s', not one of ref, avx2, avx512, amx, neon", want);
+    die(&e);
+}
+
+/* The folder for packed weights; NULL without --share, or a place for it. */
+static char *share_dir(void)
+{
+    char *models = share ? cache_models(NULL) : NULL, *dir;
+
+    if (!models)
+        return NULL;
+    dir = path_join(models, "../packed");
+    free(models);
+    return dir;
+}
+
+static void open_device(struct load *l, const char *spec)
+{
+    struct be_opts o = {.threads = threads,
+                        .cpu_mask = cpu_mask(),
+                        .pack = !no_pack,
+                        .model_path = gguf_path(l->gguf)};
+    char *dir = share_dir();
+    struct err e = {0};
+
+    o.share_dir = dir;
+    memcpy(o.model_id, l->id, sizeof o.model_id);
+    if (be_open(&l->be, spec, &o, &e))
+        die(&e);
+    free(dir);
+}
+
+void load_open(struct load *l, const struct cli *c, const char *operand,
+               int nseq, int chunk, bool slide)
+{
+    const char *comma = strchr(kv_type, ',');
+    size_t first = comma ? (size_t)(comma - kv_type) : strlen(kv_type);
+    struct model_opts o = {.context = context, .slide = slide};
+    struct kv_config k;
+    struct err e = {0};
+
+    o.ktype = kv_word(c, kv_type, first);
+    o.vtype = comma ? kv_word(c, comma + 1, strlen(comma + 1)) : o.ktype;
+    if (threads < 0 || threads > POOL_MAX)
+        usage_error(c, "--threads must be 1 to %d", POOL_MAX);
+    if (context < 0)
+        usage_error(c, "--ctx must be at least 1");
+    memset(l, 0, sizeof *l);
+    l->gguf = model_operand(operand);
+    gguf_model_id(l->id, l->gguf);
+    gguf_vocab_id(l->vocab, l->gguf);
+    if (tok_open(&l->tok, l->gguf, NULL, &e))
+        die(&e);
+    open_device(l, device);
+    if (model_open(&l->model, l->gguf, l->be, &o, &e))
+        die(&e);
+    k = *model_kv(l->model);
+    k.positions = slide ? SLIDE_POSITIONS
+                        : (int64_t)model_context(l->model) * nseq;
+    k.max_batch = chunk;
+    k.nseq = nseq;
+    if (kv_new(&l->kv, l->be, &k, &e)) {
+        err_prefix(&e, "%s", gguf_path(l->gguf));
+        die(&e);
+    }
+}
+
+void load_close(struct load *l)
+{
+    kv_free(l->kv);
+    model_close(l->model);
+    be_close(l->be);
+    tok_close(l->tok);
+    gguf_close(l->gguf);
+}
+
+void load_report(const struct load *l)
+{
+    struct be_stats s;
+    struct kv_stats k;
+
+    be_stats(&s, l->be);
+    kv_stats(&k, l->kv);
+    warn("%d threads, %s; weights: %.1f MB packed%s%s, %.1f MB as in the "
+         "file; KV: %.1f MB in %lld pages",
+         s.threads, s.isa, (double)s.packed / 1e6, s.shared ? ", shared" : "",
+         s.large_pages ? ", large pages" : "", (double)s.mapped / 1e6,
+         (double)k.bytes_used / 1e6, (long long)k.used);
+}

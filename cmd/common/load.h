@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * load.h - a model made ready to run, as options and operand say. */
+#ifndef LLM_CMD_LOAD_H
+#define LLM_CMD_LOAD_H
+
+#include <stdbool.h>
+
+#include "cmd/common/cli.h"
+#include "kv/kv.h"
+#include "model/model.h"
+#include "tok/tok.h"
+
+/* Group: -t, -c, --kv-type, --device, --share, --no-pack. */
+extern const struct cli_opt load_opts[];
+
+struct load {
+    struct gguf *gguf;
+    struct tok *tok;
+    struct be *be;
+    struct model *model;
+    struct kv *kv;
+    char id[33], vocab[33];
+};
+
+/* All of it for the model that OPERAND names, with a KV cache for NSEQ
+ * sequences that run in chunks of at most CHUNK tokens; SLIDE: each token sees
+ * no more than the context before it, and there is no other end.  Exits with
+ * one line when something is wrong. */
+void load_open(struct load *l, const struct cli *c, const char *operand,
+               int nseq, int chunk, bool slide);
+void load_close(struct load *l);
+
+/* A line on stderr: threads, instruction set, bytes of weights and KV. */
+void load_report(const struct load *l);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "run/step.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct step {
+    struct model *m;
+    struct kv *kv;
+    int32_t *tok, *pos, *seq; /* [cap], one allocation from TOK */
+    uint8_t *want;
+    int cap;
+    int32_t *pages[BE_MAX_GROUPS]; /* [nrow][npage] */
+    int nrow;
+};
+
+struct step *step_new(struct model *m, struct kv *kv, struct err *e)
+{
+    struct step *s = calloc(1, sizeof *s);
+
+    if (!s) {
+        err_nomem(e);
+        return NULL;
+    }
+    s->m = m;
+    s->kv = kv;
+    return s;
+}
+
+void step_free(struct step *s)
+{
+    if (!s)
+        return;
+    free(s->tok);
+    free(s->want);
+    for (int g = 0; g < BE_MAX_GROUPS; g++)
+        free(s->pages[g]);
+    free(s);
+}
+
+static int more_columns(struct step *s, int n, struct err *e)
+{
+    int32_t *p;
+    uint8_t *w;
+
+    if (n <= s->cap)
+        return 0;
+    p = realloc(s->tok, (size_t)n * 3 * sizeof *p);
+    if (!p)
+        return err_nomem(e);
+    s->tok = p;
+    w = realloc(s->want, (size_t)n);
+    if (!w)
+        return err_nomem(e);
+    s->want = w;
+    s->pos = p + n;
+    s->seq = p + 2 * (size_t)n;
+    s->cap = n;
+    return 0;
+}
+
+static int more_rows(struct step *s, int n, struct err *e)
+{
+    if (n <= s->nrow)
+        return 0;
+    for (int g = 0; g < kv_ngroup(s->kv); g++) {
+        size_t row = (size_t)kv_npage(s->kv, g) * sizeof(int32_t);
+        int32_t *p = realloc(s->pages[g], (size_t)n * row + 1);
+
+        if (!p)
+            return err_nomem(e);
+        s->pages[g] = p;
+    }
+    s->nrow = n;
+    return 0;
+}
+
+/* The columns of PART, the Ith, from column C on. */
+static void fill(struct step *s, const struct step_part *part, int i, int c)
+{
+    int at = kv_seq_n(part->seq);
+
+    for (int j = 0; j < part->n; j++) {
+        s->tok[c + j] = part->tok[j];
+        s->pos[c + j] = at + j;
+        s->seq[c + j] = i;
+        s->want[c + j] = part->want == STEP_ALL ||
+                         (part->want == STEP_LAST && j == part->n - 1);
+    }
+    for (int g = 0; g < kv_ngroup(s->kv); g++) {
+        size_t n = (size_t)kv_npage(s->kv, g);
+
+        memcpy(s->pages[g] + (size_t)i * n, kv_seq_pages(part->seq, g),
+               n * sizeof(int32_t));
+    }
+}
+
+int step_run(struct step *s, const struct step_part *part, int npart,
+             const float **logits, struct err *e)
+{
+    struct be_step b = {0};
+    int ncol = 0;
+
+    *logits = NULL;
+    for (int i = 0; i < npart; i++)
+        ncol += part[i].n;
+    if (more_columns(s, ncol, e) || more_rows(s, npart, e))
+        return -1;
+    for (int i = 0; i < npart; i++)
+        if (kv_seq_reserve(part[i].seq, part[i].n, e))
+            return -1;
+    ncol = 0;
+    for (int i = 0; i < npart; i++) {
+        fill(s, &part[i], i, ncol);
+        ncol += part[i].n;
+    }
+    b.ncol = ncol;
+    b.tok = s->tok;
+    b.pos = s->pos;
+    b.seq = s->seq;
+    b.want = s->want;
+    for (int g = 0; g < kv_ngroup(s->kv); g++) {
+        b.pages[g] = s->pages[g];
+        b.npage[g] = kv_npage(s->kv, g);
+    }
+    if (ncol && be_run(model_be(s->m), model_plan(s->m), &b, logits, e))
+        return -1;
+    for (int i = 0; i < npart; i++)
+        kv_seq_commit(part[i].seq, part[i].tok, part[i].n);
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * step.h - one pass of a model over some tokens of some sequences. */
+#ifndef LLM_RUN_STEP_H
+#define LLM_RUN_STEP_H
+
+#include "kv/kv.h"
+#include "model/model.h"
+
+/* Arrays of a step's columns, kept from one step to the next. */
+struct step;
+struct step *step_new(struct model *m, struct kv *kv, struct err *e);
+void step_free(struct step *s);
+
+enum step_want { STEP_NONE, STEP_LAST, STEP_ALL };
+
+/* The next N tokens of SEQ, and for which of them logits are wanted. */
+struct step_part {
+    struct kv_seq *seq;
+    const int32_t *tok;
+    int n;
+    enum step_want want;
+};
+
+/* Run all parts as one batch: each sequence then has its tokens.  *LOGITS are
+ * those wanted, part after part, [model_n_vocab()] each, until the next call;
+ * NULL when none are.  -1: no sequence has changed.  ERR_NOMEM: the KV cache
+ * is full, or memory. */
+int step_run(struct step *s, const struct step_part *part, int npart,
+             const float **logits, struct err *e);
+
+/* Is ID a row of the model's embedding?  Others may not be run. */
+static inline bool step_id_ok(const struct model *m, uint32_t id)
+{
+    return id < (uint32_t)model_n_vocab(m);
+}
+
+#endif
