@@ -56,11 +56,13 @@ $B/%.o: %.c $B/flags
 	$Q$(CC) $(FLAGS) $(PKG_CFLAGS) $(PROGFLAGS) $(ISA) -MMD -MP -c -o $@ $<
 # q, not r: two folders may each have a ref.o.
 $B/libllm.a: $(call obj,$(LIB)) $B/sources
+$B/libcli.a: $(call obj,$(CLI)) $B/sources
+$B/libllm.a $B/libcli.a:
 	@rm -f $@
 	$Q$(AR) qcs $@ $(filter %.o,$^)
 # Only what a program uses is linked: --as-needed keeps its start short.
 LINK = $(Q)$(CC) $(FLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o,$^) $(filter %.a,$^)
-$B/bin/%: $B/cmd/%.o $(call obj,$(CLI)) $B/libllm.a
+$B/bin/%: $B/cmd/%.o $B/libcli.a $B/libllm.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LD    $@")
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
@@ -89,7 +91,7 @@ $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS:demo=deps))
 	@$(call need,$(PKGS) $(PULLPKGS))
 	$(call stamp,$(CC) $(FLAGS) $(PKG_CFLAGS) $(LDFLAGS))
 $B/sources: FORCE
-	$(call stamp,$(LIB))
+	$(call stamp,$(LIB) $(CLI))
 -include $(patsubst %.o,%.d,$(call obj,$(LIB) $(CLI) $(wildcard cmd/*/*.c tests/*/*.c)) $(CMDS:%=$B/cmd/%.o))
 
 ## deps: install the Debian packages that building and testing need, if they are missing
