@@ -4,7 +4,9 @@
  * Every function is defined to the bit by its ref.c, and every faster version
  * returns the same bits.  No function allocates, prints, or starts threads;
  * pointers need the alignment of their type alone, unless told otherwise.
- * Nothing reads beyond what its arguments cover.
+ * Nothing reads beyond what its arguments cover.  Where a result is NaN, which
+ * NaN it is isn't promised, except for functions of one number (unary and
+ * the conversions of K and V).
  *
  * Weights.  A matrix W[n_out][n_in] is used in panels of 16 rows, "packed" from
  * the file's row-major blocks by pack(); rows beyond n_out are zeros.  What a
@@ -97,7 +99,7 @@ typedef void kern_kv_get_fn(float *x, const void *page, int d, int pos);
 typedef void kern_score_fn(float *s, size_t lds, const float *q, size_t ldq,
                            int nq, const void *kpage, int d, int nt);
 /* o[q * ldo + i] = fma(s[q * lds + p], v(p)[i], o[..]) over the positions p of
- * lo[q]..hi[q]-1 in order. */
+ * lo[q]..hi[q]-1 in order.  Vpage is position 0's: lo and hi are 0 or more. */
 typedef void kern_mix_fn(float *o, size_t ldo, const float *s, size_t lds,
                          const int *lo, const int *hi, int nq,
                          const void *vpage, int d);
@@ -125,8 +127,9 @@ struct kern {
      * apart, 4, 2, 1.  Y may be X. */
     void (*rmsnorm)(float *y, const float *x, const float *w, int64_t n,
                     float eps);
-    /* y = (x - mean) / sqrt(var + eps) * w + b; W and B may be NULL.  Sums as
-     * in rmsnorm(), the variance from the differences. */
+    /* y = (x - mean) * (1 / sqrt(var + eps)) * w + b, each step rounded; W and
+     * B may be NULL.  Sums as in rmsnorm(), that of x by addition, the variance
+     * from the differences.  Y may be X. */
     void (*layernorm)(float *y, const float *x, const float *w, const float *b,
                       int64_t n, float eps);
     kern_unary_fn *unary[KERN_NUNARY];
@@ -139,10 +142,12 @@ struct kern {
      * i and i + NP together, or, PAIRS, 2i and 2i + 1.
      * x0' = fma(x0, cos, -(x1 * sin)), x1' = fma(x0, sin, x1 * cos). */
     void (*rope)(float *x, const float *cs, int np, bool pairs);
-    /* Softmax over s[lo..hi), in place, hi > lo: s becomes exp(s * scale - m)
-     * and outside lo..hi of 0..n-1 exactly 0; *M is the maximum of s * scale
-     * (after a softcap of CAP, if CAP is not 0) and *L the sum of the
-     * exponentials, summed as in rmsnorm() over lanes by index mod 16. */
+    /* Softmax over s[lo..hi), in place, hi > lo: s becomes exp(s * scale - m),
+     * product and difference rounded, and outside lo..hi of 0..n-1 exactly 0;
+     * *M is the maximum of s * scale (after a softcap of CAP, if CAP is not 0)
+     * and *L the sum of the exponentials, over lanes by index mod 16 and their
+     * tree as in rmsnorm(), by addition.  A NaN is never the maximum; it makes
+     * itself and *L NaN. */
     void (*softmax)(float *s, int lo, int hi, int n, float scale, float cap,
                     float *m, float *l);
     /* Take the part (M1, L1, O1[d]) into (M, L, O[d]): the greater maximum

@@ -2,3 +2,10 @@
  * list.h - every folder here: X(name), whose name_init() fills its part of
  * struct kern. */
 X(act)
+X(norm)
+X(unary)
+X(vec)
+X(rope)
+X(soft)
+X(kv)
+X(attend)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#include "kernels/op/rope/rope.h"
+
+#include <math.h>
+
+#include "base/cpu.h"
+
+static void rope(float *x, const float *cs, int np, bool pairs)
+{
+    for (int i = 0; i < np; i++) {
+        float *p = x + (pairs ? 2 * i : i), *q = p + (pairs ? 1 : np);
+        float c = cs[2 * i], s = cs[2 * i + 1], a = *p, b = *q;
+
+        *p = fmaf(a, c, -(b * s));
+        *q = fmaf(a, s, b * c);
+    }
+}
+
+void rope_init(struct kern *k, unsigned flags)
+{
+    k->rope = rope;
+    (void)flags;
+}
