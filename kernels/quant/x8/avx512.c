@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * avx512.c - x8's product: 16 rows a vector, all columns of a tile at once. */
+#include "kernels/quant/x8/x8.h"
+
+#include <immintrin.h>
+
+/* The activations of 32 weights, as unsigned bytes. */
+static inline void bias(uint8_t u[][32], const char *x, int w)
+{
+    __m256i flip = _mm256_set1_epi8(-128);
+
+    for (int c = 0; c < w; c++) {
+        const void *from = x + c * 32;
+        void *to = u[c];
+
+        _mm256_storeu_si256(to,
+                            _mm256_xor_si256(_mm256_loadu_si256(from), flip));
+    }
+}
+
+static inline __attribute__((always_inline)) void cols(float *y, size_t ldy,
+                                                       const char *p,
+                                                       const char *x, int64_t n,
+                                                       int w, int group)
+{
+    const int groups = 32 / group, each = group / 4;
+    uint8_t u[KERN_TILE][32] __attribute__((aligned(64)));
+    __m512 acc[KERN_TILE];
+
+#pragma GCC unroll 12
+    for (int c = 0; c < w; c++)
+        acc[c] = _mm512_setzero_ps();
+    for (int64_t k = 0; k < n; k += 32) {
+        const float *dx = (const float *)(const void *)(x + w * 32);
+
+        bias(u, x, w);
+#pragma GCC unroll 2
+        for (int g = 0; g < groups; g++) {
+            __m512 d = _mm512_loadu_ps(p + g * 64);
+            __m512i s[KERN_TILE];
+
+#pragma GCC unroll 12
+            for (int c = 0; c < w; c++)
+                s[c] = _mm512_loadu_si512(p + (groups + g) * 64);
+#pragma GCC unroll 8
+            for (int i = g * each; i < (g + 1) * each; i++) {
+                __m512i q = _mm512_loadu_si512(p + groups * 128 + i * 64);
+#pragma GCC unroll 12
+                for (int c = 0; c < w; c++) {
+                    int32_t v;
+                    memcpy(&v, u[c] + i * 4, 4);
+                    s[c] = _mm512_dpbusd_epi32(s[c], _mm512_set1_epi32(v), q);
+                }
+            }
+#pragma GCC unroll 12
+            for (int c = 0; c < w; c++)
+                acc[c] = _mm512_fmadd_ps(
+                    _mm512_cvtepi32_ps(s[c]),
+                    _mm512_mul_ps(d, _mm512_set1_ps(dx[c])), acc[c]);
+        }
+        p += x8_bytes(group);
+        x += (size_t)w * ACT_Q32_BYTES;
+    }
+#pragma GCC unroll 12
+    for (int c = 0; c < w; c++)
+        _mm512_storeu_ps(y + (size_t)c * ldy, acc[c]);
+}
+
+static inline __attribute__((always_inline)) void
+mul(float *y, size_t ldy, const void *panel, const void *tile, int64_t n, int w,
+    int group)
+{
+    switch (w) {
+#define W(number)                                                              \
+    case number:                                                               \
+        cols(y, ldy, panel, tile, n, number, group);                           \
+        break;
+        W(1) W(2) W(3) W(4) W(5) W(6) W(7) W(8) W(9) W(10) W(11) W(12)
+#undef W
+    }
+}
+
+static void mul16(float *y, size_t ldy, const void *panel, const void *tile,
+                  int64_t n, int w)
+{
+    mul(y, ldy, panel, tile, n, w, 16);
+}
+
+static void mul32(float *y, size_t ldy, const void *panel, const void *tile,
+                  int64_t n, int w)
+{
+    mul(y, ldy, panel, tile, n, w, 32);
+}
+
+void x8_avx512(struct kern_quant *q, int group)
+{
+    q->mul = group == 16 ? mul16 : mul32;
+}
