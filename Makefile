@@ -33,6 +33,7 @@ OTHER := $(if $(filter x86_64%,$(MACH)),,%/avx2.c %/avx512.c) $(if $(filter aarc
 LIB   := $(filter-out $(OTHER),$(wildcard kernels/*.c kernels/*/*/*.c lib/*/*.c lib/*/*/*.c))
 CLI   := $(wildcard cmd/common/*.c)
 CMDS  := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
+ARCHS := $(sort $(patsubst lib/model/arch/%.c,%,$(wildcard lib/model/arch/*.c)))
 MAN   := $(wildcard man/*.[157])
 obj    = $(patsubst %.c,$B/%.o,$1)
 UNIT  := $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*.c))
@@ -92,6 +93,10 @@ $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS:demo=deps))
 	$(call stamp,$(CC) $(FLAGS) $(PKG_CFLAGS) $(LDFLAGS))
 $B/sources: FORCE
 	$(call stamp,$(LIB) $(CLI))
+# What the model can be: one X(name) for each file of its folder.
+$B/gen/arch_list.h: FORCE
+	@mkdir -p $(@D); printf 'X(%s)\n' $(ARCHS) | cmp -s - $@ || printf 'X(%s)\n' $(ARCHS) >$@
+$B/lib/model/model.o: $B/gen/arch_list.h
 -include $(patsubst %.o,%.d,$(call obj,$(LIB) $(CLI) $(wildcard cmd/*/*.c tests/*/*.c)) $(CMDS:%=$B/cmd/%.o))
 
 ## deps: install the Debian packages that building and testing need, if they are missing

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/arch.h"
+#include "model/bind.h"
+
+#define X(name) extern const struct arch arch_##name;
+#include "arch_list.h"
+#undef X
+
+static const struct arch *const archs[] = {
+#define X(name) &arch_##name,
+#include "arch_list.h"
+#undef X
+};
+
+struct model {
+    const struct gguf *g;
+    struct be *be;
+    struct be_plan *plan;
+    const struct arch *arch;
+    int n_vocab, context, trained;
+    char id[33];
+    struct kv_config kv;
+    struct arena mem;
+};
+
+int arch_fail(struct build *b, enum err_code code, const char *fmt, ...)
+{
+    char text[400];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    b->bad = true;
+    return err_set(b->e, code, "%s: %s", gguf_path(b->g), text);
+}
+
+static const struct arch *find_arch(const struct gguf *g, struct err *e)
+{
+    struct gguf_str s;
+    int r = gguf_get_str(&s, g, "general.architecture", e);
+
+    if (r < 0)
+        return NULL;
+    if (!r) {
+        err_set(e, ERR_FORMAT, "%s: key 'general.architecture' is missing",
+                gguf_path(g));
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        if (s.n == strlen(archs[i]->name) && !memcmp(s.p, archs[i]->name, s.n))
+            return archs[i];
+    err_set(e, ERR_UNSUPPORTED, "%s: architecture '%.*s' is not supported",
+            gguf_path(g), s.n > 80 ? 80 : (int)s.n, s.p);
+    return NULL;
+}
+
+/* What the cache of K and V must know. */
+static int set_kv(struct model *m, const struct build *b,
+                  const struct model_opts *o)
+{
+    struct kv_layer *y = arena_array(&m->mem, (size_t)b->p.nlayer, sizeof *y);
+
+    if (!y)
+        return err_nomem(b->e);
+    for (int l = 0; l < b->p.nlayer; l++)
+        y[l] = (struct kv_layer){.heads = b->p.layer[l].kv_heads,
+                                 .dk = b->p.dk,
+                                 .dv = b->p.dv,
+                                 .window = b->p.layer[l].window};
+    gguf_model_id(m->id, m->g);
+    m->kv = (struct kv_config){
+        .nlayer = b->p.nlayer,
+        .layer = y,
+        .ktype = o->ktype,
+        .vtype = o->vtype,
+        .model_id = m->id,
+        .rope = arena_copy(&m->mem, b->rope_text.p, b->rope_text.n + 1)};
+    return m->kv.rope ? 0 : err_nomem(b->e);
+}
+
+static int make(struct model *m, struct build *b, const struct model_opts *o)
+{
+    struct be_plan_desc d = {0};
+
+    params_read(b);
+    if (!b->bad)
+        m->arch->build(b);
+    params_unknown(b);
+    bind_unknown(b);
+    if (b->bad)
+        return -1;
+    buf_str(&b->rope_text);
+    if (buf_ok(&b->ops, b->e) || buf_ok(&b->rope_text, b->e) || set_kv(m, b, o))
+        return -1;
+    d.op = (const struct be_op *)b->ops.p;
+    d.nop = (int)(b->ops.n / sizeof *d.op);
+    memcpy(d.width, b->width, sizeof d.width);
+    d.rope = b->rope;
+    d.nrope = b->nrope;
+    d.n_vocab = b->n_vocab;
+    m->n_vocab = b->n_vocab;
+    m->context = b->context;
+    m->trained = b->p.context;
+    if (be_plan_new(&m->plan, m->be, &d, b->e))
+        return err_prefix(b->e, "%s", gguf_path(m->g));
+    return 0;
+}
+
+int model_open(struct model **out, const struct gguf *g, struct be *be,
+               const struct model_opts *o, struct err *e)
+{
+    const struct arch *arch = find_arch(g, e);
+    struct model *m;
+    struct build b = {.g = g, .be = be, .arch = arch, .e = e};
+    struct err here = {0};
+    int r;
+
+    *out = NULL;
+    if (!arch)
+        return -1;
+    if (o->context < 0 || o->context > 1 << 30)
+        return err_set(e, ERR_USAGE,
+                       "a context of %d positions is not possible", o->context);
+    m = calloc(1, sizeof *m);
+    if (!m)
+        return err_nomem(e);
+    m->g = g;
+    m->be = be;
+    m->arch = arch;
+    b.context = o->context;
+    b.mem = &m->mem;
+    b.e = e ? e : &here;
+    b.key_seen = calloc(gguf_nkey(g) + 1, 1);
+    b.tensor_seen = calloc(gguf_ntensor(g) + 1, 1);
+    r = b.key_seen && b.tensor_seen ? make(m, &b, o) : err_nomem(e);
+    free(b.key_seen);
+    free(b.tensor_seen);
+    buf_free(&b.ops);
+    buf_free(&b.rope_text);
+    if (r) {
+        model_close(m);
+        return -1;
+    }
+    *out = m;
+    return 0;
+}
+
+void model_close(struct model *m)
+{
+    if (!m)
+        return;
+    be_plan_free(m->plan);
+    arena_free(&m->mem);
+    free(m);
+}
+
+struct be_plan *model_plan(const struct model *m)
+{
+    return m->plan;
+}
+
+struct be *model_be(const struct model *m)
+{
+    return m->be;
+}
+
+const struct gguf *model_gguf(const struct model *m)
+{
+    return m->g;
+}
+
+int model_n_vocab(const struct model *m)
+{
+    return m->n_vocab;
+}
+
+int model_context(const struct model *m)
+{
+    return m->context;
+}
+
+int model_trained_context(const struct model *m)
+{
+    return m->trained;
+}
+
+const char *model_arch(const struct model *m)
+{
+    return m->arch->name;
+}
+
+const struct kv_config *model_kv(const struct model *m)
+{
+    return &m->kv;
+}
