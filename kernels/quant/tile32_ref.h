@@ -10,10 +10,17 @@
 #include "kernels/kern.h"
 
 /* What the 4 bits of IQ4_NL and IQ4_XS, and, doubled, of E2M1 stand for. */
-static const int8_t tile32_iq4[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
-                                      1,    13,   25,  38,  53,  69,  89,  113};
-static const int8_t tile32_fp4[16] = {0, 1,  2,  3,  4,  6,  8,  12,
-                                      0, -1, -2, -3, -4, -6, -8, -12};
+#define TILE32_IQ4                                                             \
+    {                                                                          \
+        -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89,   \
+            113                                                                \
+    }
+#define TILE32_FP4                                                             \
+    {                                                                          \
+        0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12                \
+    }
+
+static const int8_t tile32_iq4[16] = TILE32_IQ4, tile32_fp4[16] = TILE32_FP4;
 
 /* 2^(e - 128), exact: the two least are denormal. */
 static inline float tile32_e8m0_half(uint8_t e)

@@ -22,6 +22,13 @@ void iq4_nl_init(struct kern *k, unsigned flags)
 {
     struct kern_quant *q = iq4_nl_rows(k);
 
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        iq4_nl_avx2(q);
+    if ((flags & CPU_AVX2) && (flags & CPU_AVX512))
+        iq4_nl_avx512(q);
+#else
     (void)flags;
     (void)q;
+#endif
 }

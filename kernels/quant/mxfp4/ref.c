@@ -23,6 +23,13 @@ void mxfp4_init(struct kern *k, unsigned flags)
 {
     struct kern_quant *q = mxfp4_rows(k);
 
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        mxfp4_avx2(q);
+    if ((flags & CPU_AVX2) && (flags & CPU_AVX512))
+        mxfp4_avx512(q);
+#else
     (void)flags;
     (void)q;
+#endif
 }

@@ -24,6 +24,13 @@ void q5_0_init(struct kern *k, unsigned flags)
 {
     struct kern_quant *q = q5_0_rows(k);
 
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        q5_0_avx2(q);
+    if ((flags & CPU_AVX2) && (flags & CPU_AVX512))
+        q5_0_avx512(q);
+#else
     (void)flags;
     (void)q;
+#endif
 }

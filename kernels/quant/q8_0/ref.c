@@ -18,6 +18,13 @@ void q8_0_init(struct kern *k, unsigned flags)
 {
     struct kern_quant *q = q8_0_rows(k);
 
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        q8_0_avx2(q);
+    if ((flags & CPU_AVX2) && (flags & CPU_AVX512))
+        q8_0_avx512(q);
+#else
     (void)flags;
     (void)q;
+#endif
 }

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ * tile32_avx512.h - panels "l16" of blocks of 32 with AVX512-VNNI.
+ *
+ * A lane is a row: vpdpbusd multiplies 4 integers of 16 rows by 4 activations
+ * of a column that are read as a broadcast operand.  16 rows by 12 columns have
+ * 12 integer and 12 float accumulators, and keep 8 registers for the weights.
+ */
+#ifndef LLM_KERNELS_QUANT_TILE32_AVX512_H
+#define LLM_KERNELS_QUANT_TILE32_AVX512_H
+
+#include <immintrin.h>
+
+#include "kernels/quant/tile32_l16.h"
+
+#define TILE32_INLINE static inline __attribute__((always_inline))
+
+/* 4 bytes, at any address, in each lane. */
+TILE32_INLINE __m512i tile32_each(const void *p)
+{
+    int32_t v;
+
+    memcpy(&v, p, 4);
+    return _mm512_set1_epi32(v);
+}
+
+TILE32_INLINE __m512 tile32_each_ps(const float *p)
+{
+    return _mm512_set1_ps(*p);
+}
+
+/* The scales d of 16 rows. */
+TILE32_INLINE __m512 tile32_scale(const struct tile32_form *f, const uint8_t *s)
+{
+    if (f->scales == 1) {
+        /* 2^(e - 128): the exponent e - 1, or a denormal for 0 and 1. */
+        __m512i e = _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)s));
+        __m512i one = _mm512_set1_epi32(1);
+        __m512i d = _mm512_slli_epi32(_mm512_sub_epi32(e, one), 23);
+
+        d = _mm512_mask_sllv_epi32(d, _mm512_cmple_epu32_mask(e, one),
+                                   _mm512_set1_epi32(0x00200000), e);
+        return _mm512_castsi512_ps(d);
+    }
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)s));
+}
+
+/* The unsigned values 4k..4k+3 of 16 rows. */
+TILE32_INLINE __m512i tile32_values(const struct tile32_form *f,
+                                    const uint8_t *q, const int k,
+                                    const __m512i table)
+{
+    const __m512i low = _mm512_set1_epi8(15);
+    __m512i v, h;
+
+    if (f->bits == 8)
+        return _mm512_loadu_si512(q + 64 * k);
+    v = _mm512_loadu_si512(q + 64 * ((k & 3) + (f->bits == 5)));
+    if (k >= 4)
+        v = _mm512_srli_epi16(v, 4);
+    if (f->table)
+        return _mm512_shuffle_epi8(table, _mm512_and_si512(v, low));
+    if (f->bits == 4)
+        return _mm512_and_si512(v, low);
+    h = _mm512_loadu_si512(q);
+    h = k < 4 ? _mm512_slli_epi16(h, 4 - k) : _mm512_srli_epi16(h, k - 4);
+    /* low ? v : h, without the bits of H beside its own */
+    h = _mm512_ternarylogic_epi32(low, v, h, 0xca);
+    return _mm512_and_si512(h, _mm512_set1_epi8(31));
+}
+
+/* acc[c] += block . column c, for NC columns of W; X: the first one's integers,
+ * XF its d. */
+TILE32_INLINE void tile32_block(const struct tile32_form *f, const int nc,
+                                __m512 *acc, const uint8_t *s, const uint8_t *q,
+                                const int8_t *x, const float *xf, int w,
+                                const __m512i table)
+{
+    __m512i sum[12];
+    __m512 d;
+
+    if (f->off && nc <= 2) {
+        for (int c = 0; c < nc; c++) {
+            int32_t t;
+
+            memcpy(&t, xf + w + c, 4);
+            sum[c] = _mm512_set1_epi32(t * -f->off);
+        }
+    } else if (f->off) {
+        /* Through memory, because loads have room for 12 broadcasts. */
+        int32_t start[16] __attribute__((aligned(64)));
+        __m512i t =
+            _mm512_maskz_loadu_epi32((__mmask16)((1 << nc) - 1), xf + w);
+
+        _mm512_store_si512(start,
+                           _mm512_mullo_epi32(t, _mm512_set1_epi32(-f->off)));
+#pragma GCC unroll 12
+        for (int c = 0; c < nc; c++)
+            sum[c] = tile32_each(start + c);
+    } else {
+#pragma GCC unroll 12
+        for (int c = 0; c < nc; c++)
+            sum[c] = _mm512_setzero_si512();
+    }
+    if (nc == 1) {
+        /* Two chains: one would be as long as the latency of 8. */
+        __m512i t = _mm512_setzero_si512();
+
+#pragma GCC unroll 4
+        for (int k = 0; k < 4; k++) {
+            sum[0] = _mm512_dpbusd_epi32(sum[0], tile32_values(f, q, k, table),
+                                         tile32_each(x + 4 * k));
+            t = _mm512_dpbusd_epi32(t, tile32_values(f, q, k + 4, table),
+                                    tile32_each(x + 4 * k + 16));
+        }
+        sum[0] = _mm512_add_epi32(sum[0], t);
+    } else {
+#pragma GCC unroll 8
+        for (int k = 0; k < 8; k++) {
+            __m512i v = tile32_values(f, q, (k >> 1) + (k & 1) * 4, table);
+
+#pragma GCC unroll 12
+            for (int c = 0; c < nc; c++)
+                sum[c] = _mm512_dpbusd_epi32(
+                    sum[c], v,
+                    tile32_each(x + 32 * c + 4 * (k >> 1) + (k & 1) * 16));
+        }
+    }
+    d = tile32_scale(f, s);
+#pragma GCC unroll 12
+    for (int c = 0; c < nc; c++)
+        acc[c] =
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[c]),
+                            _mm512_mul_ps(d, tile32_each_ps(xf + c)), acc[c]);
+    if (f->scales == 4) {
+        d = _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(s + 32)));
+#pragma GCC unroll 12
+        for (int c = 0; c < nc; c++)
+            acc[c] = _mm512_fmadd_ps(d, tile32_each_ps(xf + 2 * w + c), acc[c]);
+    }
+}
+
+/* Columns C..C+NC-1 of W. */
+TILE32_INLINE void tile32_cols(const struct tile32_form *f, const int nc, int c,
+                               float *y, size_t ldy, const uint8_t *p,
+                               const void *tile, int64_t n, int w)
+{
+    const int8_t *x = (const int8_t *)tile + 32 * c;
+    const float *xf = (const float *)tile + 8 * w + c;
+    const int all = TILE32_G(f), ns = TILE32_S(f), nq = TILE32_Q(f);
+    const __m512i table = _mm512_add_epi8(
+        _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)f->value)),
+        _mm512_set1_epi8((char)f->off));
+    int64_t nb = n / 32;
+    __m512 acc[12];
+
+#pragma GCC unroll 12
+    for (int i = 0; i < nc; i++)
+        acc[i] = _mm512_setzero_ps();
+    for (; nb >= all; nb -= all, p += all * (ns + nq)) {
+#pragma GCC unroll 4
+        for (int i = 0; i < all; i++) {
+            tile32_block(f, nc, acc, p + i * ns, p + all * ns + i * nq, x, xf,
+                         w, table);
+            x += ACT_Q32_BYTES * w;
+            xf += ACT_Q32_BYTES / 4 * w;
+        }
+    }
+    for (int i = 0; i < nb; i++) {
+        tile32_block(f, nc, acc, p + i * ns, p + (int)nb * ns + i * nq, x, xf,
+                     w, table);
+        x += ACT_Q32_BYTES * w;
+        xf += ACT_Q32_BYTES / 4 * w;
+    }
+#pragma GCC unroll 12
+    for (int i = 0; i < nc; i++)
+        _mm512_storeu_ps(y + (size_t)(c + i) * ldy, acc[i]);
+}
+
+/* Any W of 1..12: of 7 and of 11 columns one is computed twice, which is
+ * less than a narrow tile costs. */
+TILE32_INLINE void tile32_mul(const struct tile32_form *f, float *y, size_t ldy,
+                              const void *panel, const void *tile, int64_t n,
+                              int w)
+{
+    for (int c = 0, left; (left = w - c) > 0;) {
+        if (left == 3 && c > 0) {
+            c--;
+            left = 4;
+        }
+        if (left >= 12) {
+            tile32_cols(f, 12, c, y, ldy, panel, tile, n, w);
+            c += 12;
+        } else if (left >= 8) {
+            tile32_cols(f, 8, c, y, ldy, panel, tile, n, w);
+            c += 8;
+        } else if (left >= 4) {
+            tile32_cols(f, 4, c, y, ldy, panel, tile, n, w);
+            c += 4;
+        } else if (left >= 2) {
+            tile32_cols(f, 2, c, y, ldy, panel, tile, n, w);
+            c += 2;
+        } else {
+            tile32_cols(f, 1, c, y, ldy, panel, tile, n, w);
+            c++;
+        }
+    }
+}
+
+/* Packs as AVX2 does, which whoever has this has. */
+#define TILE32_AVX512(name)                                                    \
+    static void name##_mul_avx512(float *y, size_t ldy, const void *panel,     \
+                                  const void *tile, int64_t n, int w)          \
+    {                                                                          \
+        tile32_mul(&tile32_##name, y, ldy, panel, tile, n, w);                 \
+    }                                                                          \
+    void name##_avx512(struct kern_quant *q)                                   \
+    {                                                                          \
+        q->mul = name##_mul_avx512;                                            \
+    }
+
+#endif
