@@ -36,6 +36,7 @@ struct build {
     const struct arch *arch;
     struct params p;
     int context;       /* positions asked for; may differ from P's */
+    bool slide;        /* no layer sees more than those */
     struct arena *mem; /* the model's: what lives as long as it */
     struct err *e;
     bool bad; /* *E says why */

@@ -193,7 +193,7 @@ void block_attend(struct build *b, int layer)
                           .act = BE_NOACT,
                           .heads = y->heads,
                           .head_dim = p->dk,
-                          .window = y->window,
+                          .window = params_window(b, layer),
                           .softcap = p->attn_softcap,
                           .scale = p->attn_scale});
 }

@@ -74,7 +74,7 @@ static int set_kv(struct model *m, const struct build *b,
         y[l] = (struct kv_layer){.heads = b->p.layer[l].kv_heads,
                                  .dk = b->p.dk,
                                  .dv = b->p.dv,
-                                 .window = b->p.layer[l].window};
+                                 .window = params_window(b, l)};
     gguf_model_id(m->id, m->g);
     m->kv = (struct kv_config){
         .nlayer = b->p.nlayer,
@@ -136,6 +136,7 @@ int model_open(struct model **out, const struct gguf *g, struct be *be,
     m->be = be;
     m->arch = arch;
     b.context = o->context;
+    b.slide = o->slide;
     b.mem = &m->mem;
     b.e = e ? e : &here;
     b.key_seen = calloc(gguf_nkey(g) + 1, 1);

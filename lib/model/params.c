@@ -244,6 +244,13 @@ void params_windows(struct build *b, int period, int window)
     }
 }
 
+int params_window(const struct build *b, int l)
+{
+    int w = b->p.layer[l].window;
+
+    return b->slide && (!w || w > b->context) ? b->context : w;
+}
+
 /* ---- keys that nobody asked for ---- */
 
 /* Their values, whatever they are, do not change what is computed. */

@@ -55,6 +55,8 @@ void params_read(struct build *b);
 /* Which layers see a window: by the keys, or, where those do not say, all but
  * every PERIODth layer (0: all layers).  WINDOW: when the key is absent. */
 void params_windows(struct build *b, int period, int window);
+/* The positions that layer L is to see, of all that may come; 0: all. */
+int params_window(const struct build *b, int l);
 
 /* Every key of this architecture has been read, or changes nothing. */
 void params_unknown(struct build *b);
