@@ -60,7 +60,7 @@ void warn(const char *fmt, ...)
 
 int status(const struct err *e)
 {
-    static const int by_code[] = {1, 2, 1, 3, 4, 5};
+    static const int by_code[] = {1, 2, 1, 3, 4, 5, 6};
 
     return by_code[e->code];
 }

@@ -5,6 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *err_word(enum err_code code)
+{
+    static const char *const words[] = {
+        "none", "usage", "io", "format", "unsupported", "memory", "context"};
+
+    return words[code];
+}
+
 int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 {
     va_list ap;

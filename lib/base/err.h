@@ -10,12 +10,16 @@ enum err_code {
     ERR_FORMAT,      /* input bytes break their format */
     ERR_UNSUPPORTED, /* valid input that this build cannot handle */
     ERR_NOMEM,       /* host or device memory ran out */
+    ERR_CONTEXT,     /* the model's context is full */
 };
 
 struct err {
     enum err_code code;
     char msg[512];
 };
+
+/* "format" and so on, for programs. */
+const char *err_word(enum err_code code);
 
 /* Record a failure; the first one wins.  E may be NULL.  Always returns -1,
  * so that `return err_set(e, ERR_FORMAT, "...")` is the whole failure path.
