@@ -5,7 +5,6 @@
  * shifted.  Tokens whose text may yet be a part of a stop string wait in
  * HELD, their text in HELD_TEXT.
  */
-#define _POSIX_C_SOURCE 200809L
 #include "run/run.h"
 
 #include <math.h>
@@ -48,8 +47,8 @@ struct run {
     struct step *step;
     struct live *active, *waiting; /* in order of arrival */
     int nactive, nwaiting;
-    struct step_part *part; /* [batch] */
-    struct live **who;      /* [batch]: whose PART is */
+    struct step_part *part;    /* [batch] */
+    struct live **who;         /* [batch]: whose PART is */
     struct sample_bias *never; /* tokens that may not be drawn */
     int nnever;
     struct buf text;
@@ -195,12 +194,11 @@ static int check(const struct run *r, const struct run_request *q,
         return err_set(e, ERR_FORMAT, "there are no tokens to continue");
     for (int i = 0; i < q->nprompt; i++)
         if (!step_id_ok(r->c.model, (uint32_t)q->prompt[i]))
-            return err_set(e, ERR_FORMAT,
-                           "token %lld is none of the model's %d",
-                           (long long)(uint32_t)q->prompt[i],
-                           model_n_vocab(r->c.model));
+            return err_set(
+                e, ERR_FORMAT, "token %lld is none of the model's %d",
+                (long long)(uint32_t)q->prompt[i], model_n_vocab(r->c.model));
     if (q->nprompt > context && r->c.overflow != RUN_OVERFLOW_SHIFT)
-        return err_set(e, ERR_USAGE,
+        return err_set(e, ERR_CONTEXT,
                        "the prompt's %d tokens are more than the context of %d",
                        q->nprompt, context);
     return 0;
@@ -270,7 +268,8 @@ static int finish(struct run *r, struct live *l, const char *why,
                            .data = l->q.data,
                            .why = why,
                            .error = failed,
-                           .stop = stop,
+                           .stop = stop ? stop->p : NULL,
+                           .nstop = stop ? stop->n : 0,
                            .ntokens = l->made,
                            .nprompt = l->q.nprompt,
                            .nreused = l->reused,
@@ -339,6 +338,7 @@ static int show(struct live *l, size_t shown, bool cut, run_event_fn *fn,
                                .id = h->id,
                                .text = (char *)l->held_text.p + from,
                                .ntext = to - from,
+                               .has_lp = l->q.logprobs >= 0,
                                .lp = h->lp,
                                .top = h->top,
                                .ntop = h->ntop};
@@ -414,7 +414,7 @@ static int full(struct run *r, struct live *l, run_event_fn *fn, void *arg,
         return shift(r, l, e);
     if (r->c.overflow == RUN_OVERFLOW_STOP)
         return flush(r, l, "context", fn, arg, e);
-    err_set(&failed, ERR_USAGE, "the context of %d tokens is full",
+    err_set(&failed, ERR_CONTEXT, "the context of %d tokens is full",
             model_context(r->c.model));
     if (show(l, SIZE_MAX, false, fn, arg, e))
         return -1;
@@ -462,8 +462,8 @@ static int next_token(struct run *r, struct live *l, const float *logits,
          hold(l, &s, &r->text, e);
     free(top);
     if (rc || push(&l->tokens, &l->ntokens, &l->cap, (int32_t)s.id, e) ||
-        (l->history && push(&l->history, &l->nhistory, &l->history_cap,
-                            (int32_t)s.id, e)))
+        (l->history &&
+         push(&l->history, &l->nhistory, &l->history_cap, (int32_t)s.id, e)))
         return -1;
     l->starts = tok_starts_text(r->c.tok, s.id);
     l->made++;
@@ -485,30 +485,12 @@ static int next_token(struct run *r, struct live *l, const float *logits,
 /* L's turn has come: what of its prompt is known already? */
 static int begin(struct run *r, struct live *l, struct err *e)
 {
-    int n;
-
     if (l->ntokens > model_context(r->c.model) && shift(r, l, e))
         return -1;
-    if (l->kv) {
-        const int32_t *t = kv_seq_tokens(l->kv);
-        int have = kv_seq_n(l->kv);
-
-        for (n = 0; n < have && n < l->ntokens - 1 && t[n] == l->tokens[n];)
-            n++;
-        if (n < have && kv_seq_cut(l->kv, n)) {
-            kv_seq_free(l->kv);
-            l->kv = NULL;
-        }
-    }
-    if (!l->kv || !kv_seq_n(l->kv)) {
-        kv_seq_free(l->kv);
-        l->kv = kv_seq_new(r->c.kv);
-        if (!l->kv)
-            return err_nomem(e);
-        kv_seq_match(l->kv, l->tokens, l->ntokens);
-    }
-    if (r->c.before && r->c.before(r->c.cache_arg, r->c.kv, &l->kv, l->tokens,
-                                   l->ntokens, e))
+    if (step_begin(r->c.kv, &l->kv, l->tokens, l->ntokens, e))
+        return -1;
+    if (r->c.before &&
+        r->c.before(r->c.cache_arg, r->c.kv, &l->kv, l->tokens, l->ntokens, e))
         return -1;
     l->reused = kv_seq_n(l->kv);
     l->begun = true;

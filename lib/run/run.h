@@ -75,15 +75,17 @@ struct run_event {
     uint32_t id;
     const char *text;
     size_t ntext;
+    bool has_lp;
     float lp;
     const struct sample_top *top;
     int ntop;
     /* RUN_END: one of llm-stream(5)'s words; of "error" this is what: */
     const char *why;
     const struct err *error;
-    const struct stop_string *stop; /* that was met, or NULL */
+    const char *stop; /* the stop string that was met, NSTOP bytes, or NULL */
+    size_t nstop;
     int64_t ntokens, nprompt, nreused;
-    double first_s, total_s; /* seconds since run_add() */
+    double first_s, total_s;    /* seconds since run_add() */
     const struct kv_seq *state; /* for kv_save(); not after an "error" */
 };
 /* -1 stops the step: run_step() fails with what is in *E. */
@@ -94,7 +96,8 @@ int run_new(struct run **out, const struct run_config *c, struct err *e);
 void run_free(struct run *r);
 
 /* Take a request.  Waits for its turn when BATCH sequences run already.
- * ERR_USAGE or ERR_FORMAT: options, no tokens, ids that are none; REQ->state
+ * ERR_USAGE, ERR_FORMAT, ERR_CONTEXT: options, no tokens or ids that are none,
+ * more than fit; REQ->state
  * is freed in any case. */
 int run_add(struct run *r, const struct run_request *req, struct err *e);
 /* Sequences that were taken and have not ended; room for more at once. */

@@ -130,3 +130,20 @@ int step_run(struct step *s, const struct step_part *part, int npart,
         kv_seq_commit(part[i].seq, part[i].tok, part[i].n);
     return 0;
 }
+
+int step_begin(struct kv *kv, struct kv_seq **s, const int32_t *t, int n,
+               struct err *e)
+{
+    int same = 0, have = *s ? kv_seq_n(*s) : 0;
+
+    while (same < have && same < n - 1 && kv_seq_tokens(*s)[same] == t[same])
+        same++;
+    if (same && (same == have || !kv_seq_cut(*s, same)))
+        return 0;
+    kv_seq_free(*s);
+    *s = kv_seq_new(kv);
+    if (!*s)
+        return err_nomem(e);
+    kv_seq_match(*s, t, n);
+    return 0;
+}

@@ -28,6 +28,12 @@ struct step_part {
 int step_run(struct step *s, const struct step_part *part, int npart,
              const float **logits, struct err *e);
 
+/* Make *S ready to read the tokens T[N]: what it has and what agrees with them
+ * stays, but for the last, which is left to run; else it becomes what other
+ * sequences leave (kv_seq_match()), at worst empty.  *S may be NULL. */
+int step_begin(struct kv *kv, struct kv_seq **s, const int32_t *t, int n,
+               struct err *e);
+
 /* Is ID a row of the model's embedding?  Others may not be run. */
 static inline bool step_id_ok(const struct model *m, uint32_t id)
 {
