@@ -27,19 +27,25 @@
 #define F32_GELU_C3_LO 0x1.49b16ap-29f
 #define F32_GELU_END   12.0f
 
-/* Phi(-a) e^(a^2 / 2) (a + K) as a polynomial of (a - K) / (a + K), a from 0
- * to END: minimax, within 2^-24.9. */
-#define F32_ERF_K   2.5f
-#define F32_ERF_END 13.25f
-#define F32_ERF0    0x1.69cee6p-1f
-#define F32_ERF1    -0x1.bc19cap-2f
-#define F32_ERF2    0x1.0e4fb6p-3f
-#define F32_ERF3    0x1.2eb468p-7f
-#define F32_ERF4    -0x1.0c961ap-6f
-#define F32_ERF5    -0x1.a63102p-10f
-#define F32_ERF6    0x1.4cf79p-9f
-#define F32_ERF7    0x1.70e5aap-11f
-#define F32_ERF8    -0x1.535f3ep-12f
-#define F32_ERF9    -0x1.66078ep-13f
+/* (Phi(x) - 1/2) / x as a polynomial of x^2 below 1, and
+ * Phi(-a) e^(a^2 / 2) (a + K) as one of (a - K) / (a + K), a from 1 to END:
+ * minimax, within 2^-24.5. */
+#define F32_PHI0    0x1.988454p-2f
+#define F32_PHI1    -0x1.105862p-4f
+#define F32_PHI2    0x1.46d558p-7f
+#define F32_PHI3    -0x1.376eacp-10f
+#define F32_PHI4    0x1.e26c88p-14f
+#define F32_PHI5    -0x1.122004p-17f
+#define F32_ERF_K   4.0f
+#define F32_ERF_END 13.0f
+#define F32_ERF0    0x1.82b4bcp-1f
+#define F32_ERF1    -0x1.373e3ap-1f
+#define F32_ERF2    0x1.8c6d78p-2f
+#define F32_ERF3    -0x1.7dffa4p-3f
+#define F32_ERF4    0x1.eee176p-5f
+#define F32_ERF5    -0x1.ece07p-8f
+#define F32_ERF6    -0x1.d03ecap-9f
+#define F32_ERF7    0x1.8b8d2p-10f
+#define F32_ERF8    0x1.dee62ap-13f
 
 #endif

@@ -101,16 +101,19 @@ static inline float f32_gelu(float x)
     return y > 88 ? -0.0f : e;
 }
 
-/* x Phi(x), where Phi(-a) = e^(-a^2 / 2) P((a - k) / (a + k)) / (a + k). */
+/* x Phi(x).  Near 0 by a polynomial, else through h = a Phi(-a) = a e^(-a^2/2)
+ * P((a - k) / (a + k)) / (a + k), whose roundings would add up to 5 units: so
+ * the product's are carried along. */
 static inline float f32_gelu_erf(float x)
 {
+    uint32_t shift;
     float a = bits_f32(f32_bits(x) & 0x7fffffff);
     float c = F32_ERF_END < a ? F32_ERF_END : a;
     float s = c * c, sl = fmaf(c, c, -s);
-    float i = 1 / (c + F32_ERF_K), q = (c - F32_ERF_K) * i;
-    float p = F32_ERF9, y;
+    float e = f32_expm1_part(s * -0.5f, sl * -0.5f, &shift);
+    float k = c + F32_ERF_K, i = 1 / k, q = (c - F32_ERF_K) * i;
+    float p = F32_ERF8, m = F32_PHI5, il, h, hl, y;
 
-    p = fmaf(p, q, F32_ERF8);
     p = fmaf(p, q, F32_ERF7);
     p = fmaf(p, q, F32_ERF6);
     p = fmaf(p, q, F32_ERF5);
@@ -119,10 +122,22 @@ static inline float f32_gelu_erf(float x)
     p = fmaf(p, q, F32_ERF2);
     p = fmaf(p, q, F32_ERF1);
     p = fmaf(p, q, F32_ERF0);
-    p = p * i * f32_exp_sum(s * -0.5f, sl * -0.5f);
-    p = x < 0 ? p : 1 - p;
-    y = x * p;
-    y = x < -F32_ERF_END ? -0.0f : y;
+    il = fmaf(-i, c - (k - F32_ERF_K), fmaf(-i, k, 1));
+    y = p * i;
+    hl = fmaf(y, il, fmaf(p, i, -y));
+    h = y * c;
+    hl = fmaf(hl, c, fmaf(y, c, -h));
+    h = h + fmaf(h, e, hl);
+    h = bits_f32(f32_bits(h) + shift);
+    h = a > F32_ERF_END ? 0 : h;
+    h = x < 0 ? -h : x - h;
+    m = fmaf(m, s, F32_PHI4);
+    m = fmaf(m, s, F32_PHI3);
+    m = fmaf(m, s, F32_PHI2);
+    m = fmaf(m, s, F32_PHI1);
+    m = fmaf(m, s, F32_PHI0);
+    m = x * fmaf(m, x, 0.5f);
+    y = a < 1 ? m : h;
     return x != x ? x + x : y;
 }
 
