@@ -24,6 +24,11 @@ void q4_k_init(struct kern *k, unsigned flags)
 {
     struct kern_quant *q = q4_k_rows(k);
 
+#if defined(__x86_64__)
+    if (flags & CPU_AVX512)
+        q4_k_avx512(q);
+#else
     (void)flags;
     (void)q;
+#endif
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * panel.h - q3_k: 16 f32 d; s in pairs [8][16][2]; then 2 chunks of 128 values,
+ * 8 vectors of 2 bits of 4 values that are 32 apart, and 4 of third bits: those
+ * of vector i in the low half of vector i % 4 where i < 4, else in the high. */
+#ifndef LLM_KERNELS_QUANT_Q3_K_PANEL_H
+#define LLM_KERNELS_QUANT_Q3_K_PANEL_H
+
+#include "kernels/quant/tile256.h"
+
+enum { Q3_K_S = 64, Q3_K_V = 320, Q3_K_PANEL = 1856 };
+
+static const struct tile256_form q3_k_form = {
+    .bytes = Q3_K_PANEL,
+    .scale = Q3_K_S,
+    .quant = Q3_K_V,
+    .chunk = 128,
+    .chunk_bytes = 768,
+    .group = 16,
+    .step = 16, /* 16 * 7 * 128 = 14336 */
+    .small = true,
+};
+
+kern_pack_fn q3_k_pack;
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * panel.h - q6_k: 16 f32 d; s in pairs [8][16][2]; then 2 chunks of 128 values,
+ * 16 vectors whose low halves are 64 values, the high ones the next, and 8 of
+ * the high 2 bits of 4 values that are 32 apart. */
+#ifndef LLM_KERNELS_QUANT_Q6_K_PANEL_H
+#define LLM_KERNELS_QUANT_Q6_K_PANEL_H
+
+#include "kernels/quant/tile256.h"
+
+enum { Q6_K_S = 64, Q6_K_V = 320, Q6_K_PANEL = 3392 };
+
+static const struct tile256_form q6_k_form = {
+    .bytes = Q6_K_PANEL,
+    .scale = Q6_K_S,
+    .quant = Q6_K_V,
+    .chunk = 128,
+    .chunk_bytes = 1536,
+    .group = 16,
+    .step = 16,
+};
+
+kern_pack_fn q6_k_pack;
+
+#endif
