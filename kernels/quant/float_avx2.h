@@ -12,6 +12,10 @@
 
 #include "kernels/kern.h"
 
+/* Weights of a row between one pass and the next: they, and the activations,
+ * stay in L1. */
+enum { FLOAT_STRETCH = 256 };
+
 /* 8 stored elements to floats. */
 typedef __m256 float_load_fn(const void *p);
 
@@ -29,10 +33,11 @@ float_step(__m256 acc[][2], const char *p, size_t size, float_load_fn *load,
     }
 }
 
-/* sum[j][c]: those over the k that are J mod 4, for NJ of them from J0. */
+/* s[j][c] goes on over the N next k that are J0 + j mod 4, j < NJ. */
 static inline __attribute__((always_inline)) void
-float_sums(__m256 sum[4][6][2], const char *p, size_t size, float_load_fn *load,
-           const float *x, int64_t n, int w, int cols, int j0, int nj)
+float_sums(float s[][6][KERN_ROWS], const char *p, size_t size,
+           float_load_fn *load, const float *x, int64_t n, int w, int cols,
+           int j0, int nj)
 {
     __m256 acc[4][6][2];
     size_t row = KERN_ROWS * size;
@@ -41,8 +46,10 @@ float_sums(__m256 sum[4][6][2], const char *p, size_t size, float_load_fn *load,
 #pragma GCC unroll 4
     for (int j = 0; j < nj; j++)
 #pragma GCC unroll 6
-        for (int c = 0; c < cols; c++)
-            acc[j][c][0] = acc[j][c][1] = _mm256_setzero_ps();
+        for (int c = 0; c < cols; c++) {
+            acc[j][c][0] = _mm256_loadu_ps(s[j][c]);
+            acc[j][c][1] = _mm256_loadu_ps(s[j][c] + 8);
+        }
     for (; k + nj <= n; k += 4)
 #pragma GCC unroll 4
         for (int j = 0; j < nj; j++)
@@ -57,8 +64,8 @@ float_sums(__m256 sum[4][6][2], const char *p, size_t size, float_load_fn *load,
     for (int j = 0; j < nj; j++)
 #pragma GCC unroll 6
         for (int c = 0; c < cols; c++) {
-            sum[j0 + j][c][0] = acc[j][c][0];
-            sum[j0 + j][c][1] = acc[j][c][1];
+            _mm256_storeu_ps(s[j][c], acc[j][c][0]);
+            _mm256_storeu_ps(s[j][c] + 8, acc[j][c][1]);
         }
 }
 
@@ -66,18 +73,24 @@ static inline __attribute__((always_inline)) void
 float_cols(float *y, size_t ldy, const char *p, size_t size,
            float_load_fn *load, const float *x, int64_t n, int w, int cols)
 {
-    __m256 s[4][6][2];
+    float s[4][6][KERN_ROWS] = {{{0}}};
     const int nj = cols == 1 ? 4 : cols <= 3 ? 2 : 1;
 
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; j += nj)
-        float_sums(s, p, size, load, x, n, w, cols, j, nj);
+    for (int64_t k = 0; k < n; k += FLOAT_STRETCH) {
+        int64_t m = n - k < FLOAT_STRETCH ? n - k : FLOAT_STRETCH;
+        const char *at = p + (size_t)k * KERN_ROWS * size;
+
+        for (int j = 0; j < 4; j += nj)
+            float_sums(s + j, at, size, load, x + k * w, m, w, cols, j, nj);
+    }
     for (int c = 0; c < cols; c++)
-        for (int h = 0; h < 2; h++)
+        for (int h = 0; h < KERN_ROWS; h += 8)
             _mm256_storeu_ps(
-                y + (size_t)c * ldy + 8 * h,
-                _mm256_add_ps(_mm256_add_ps(s[0][c][h], s[1][c][h]),
-                              _mm256_add_ps(s[2][c][h], s[3][c][h])));
+                y + (size_t)c * ldy + h,
+                _mm256_add_ps(_mm256_add_ps(_mm256_loadu_ps(s[0][c] + h),
+                                            _mm256_loadu_ps(s[1][c] + h)),
+                              _mm256_add_ps(_mm256_loadu_ps(s[2][c] + h),
+                                            _mm256_loadu_ps(s[3][c] + h))));
 }
 
 static inline __attribute__((always_inline)) void
