@@ -102,17 +102,23 @@ TILE32_INLINE void tile32_block(const struct tile32_form *f, const int nc,
             sum[c] = _mm512_setzero_si512();
     }
     if (nc == 1) {
-        /* Two chains: one would be as long as the latency of 8. */
+        /* Two chains: one would be as long as the latency of 8.  High nibbles
+         * stay where they are where they can: 16 times the sum. */
+        const int high = f->bits == 4 && !f->table;
         __m512i t = _mm512_setzero_si512();
 
 #pragma GCC unroll 4
         for (int k = 0; k < 4; k++) {
+            __m512i v =
+                high ? _mm512_andnot_si512(_mm512_set1_epi8(15),
+                                           _mm512_loadu_si512(q + 64 * k))
+                     : tile32_values(f, q, k + 4, table);
+
             sum[0] = _mm512_dpbusd_epi32(sum[0], tile32_values(f, q, k, table),
                                          tile32_each(x + 4 * k));
-            t = _mm512_dpbusd_epi32(t, tile32_values(f, q, k + 4, table),
-                                    tile32_each(x + 4 * k + 16));
+            t = _mm512_dpbusd_epi32(t, v, tile32_each(x + 4 * k + 16));
         }
-        sum[0] = _mm512_add_epi32(sum[0], t);
+        sum[0] = _mm512_add_epi32(sum[0], high ? _mm512_srai_epi32(t, 4) : t);
     } else {
 #pragma GCC unroll 8
         for (int k = 0; k < 8; k++) {

@@ -349,7 +349,7 @@ static double bench_run(const struct kern_quant *q, int w, char *panel,
     size_t step = kern_panel(q, BENCH_N);
     double best = 1e9;
 
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 300; i++) {
         double t = check_time();
 
         for (int p = 0; p < BENCH_PANELS; p++)

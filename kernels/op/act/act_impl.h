@@ -3,6 +3,8 @@
 #ifndef LLM_KERNELS_OP_ACT_ACT_IMPL_H
 #define LLM_KERNELS_OP_ACT_ACT_IMPL_H
 
+#include <string.h>
+
 #include "kernels/kern.h"
 
 /* The greatest magnitudes, as bits: below TINY a block is 0, from INF on it is
@@ -41,6 +43,25 @@ static inline struct act_q256 act_q256_at(void *tile, int w, int c, int64_t b)
 
     return (struct act_q256){(int8_t *)p + c * 256, f + c, s + c * 16,
                              s + w * 16 + c * 8};
+}
+
+static inline float act_float(uint32_t bits)
+{
+    float f;
+
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+/* Is a block of N whose greatest magnitude is AMAX none of integers times a
+ * scale?  Then its scale says so. */
+static inline int act_special(uint32_t amax, int8_t *q, int n, float *d)
+{
+    if (amax >= ACT_TINY && amax < ACT_INF)
+        return 0;
+    memset(q, 0, (size_t)n);
+    *d = act_float(amax < ACT_TINY ? 0 : ACT_NAN);
+    return 1;
 }
 
 void act_init(struct kern *k, unsigned flags);

@@ -4,11 +4,17 @@
 
 #include <string.h>
 
+#include "base/cpu.h"
+
 static void act_f32(void *tile, int w, int c, const float *x, int64_t k0,
                     int64_t n)
 {
     float *y = (float *)tile + k0 * w + c;
 
+    if (w == 1) {
+        memcpy(y, x, (size_t)n * sizeof *y);
+        return;
+    }
     for (int64_t i = 0; i < n; i++)
         y[i * w] = x[i];
 }
@@ -24,13 +30,9 @@ static float quantise(int8_t *q, const float *x, int n)
         u &= 0x7fffffff;
         amax = u > amax ? u : amax;
     }
-    if (amax < ACT_TINY || amax >= ACT_INF) {
-        memset(q, 0, (size_t)n);
-        u = amax < ACT_TINY ? 0 : ACT_NAN;
-        memcpy(&f, &u, 4);
+    if (act_special(amax, q, n, &f))
         return f;
-    }
-    memcpy(&f, &amax, 4);
+    f = act_float(amax);
     r = 127.0f / f;
     /* The sum has no bits left for a fraction: it is rounded to nearest
      * even. */
@@ -76,8 +78,15 @@ static void act_q256(void *tile, int w, int c, const float *x, int64_t k0,
 
 void act_init(struct kern *k, unsigned flags)
 {
-    (void)flags;
     k->act[KERN_ACT_F32] = act_f32;
     k->act[KERN_ACT_Q32] = act_q32;
     k->act[KERN_ACT_Q256] = act_q256;
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        act_avx2(k);
+    if (flags & CPU_AVX512)
+        act_avx512(k);
+#else
+    (void)flags;
+#endif
 }
