@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * cpu.c - the CPU device: open, close, and what it says of itself. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "backend/cpu_impl.h"
+#include "base/cpu.h"
+#include "base/pages.h"
+
+static void cpu_close(struct be *be)
+{
+    struct cpu *b = (struct cpu *)be;
+
+    team_free(b->team);
+    for (size_t i = 0; i < b->nw; i++)
+        cpu_weight_free(b->w[i]);
+    free(b->w);
+    for (int i = 0; i < b->nregion; i++) {
+        if (b->region[i].map)
+            munmap(b->region[i].map, b->region[i].map_n);
+        else
+            pages_free(b->region[i].p, b->region[i].n);
+    }
+    free(b->region);
+    cpu_kv_free(b);
+    free(b->share_dir);
+    free(b->model_path);
+    free(b);
+}
+
+static int cpu_open(struct be **out, const struct be_opts *o, struct err *e)
+{
+    struct cpu *b = calloc(1, sizeof *b);
+    int n = o->threads ? o->threads : cpu_threads();
+
+    if (!b)
+        return err_nomem(e);
+    b->be.dev = &be_cpu;
+    b->pack = o->pack;
+    snprintf(b->model_id, sizeof b->model_id, "%s", o->model_id);
+    if (o->share_dir && o->model_path) {
+        b->share_dir = strdup(o->share_dir);
+        b->model_path = strdup(o->model_path);
+        if (!b->share_dir || !b->model_path) {
+            err_nomem(e);
+            goto fail;
+        }
+    }
+    kern_init(&b->kern, cpu_flags() & o->cpu_mask);
+    if (n < 1 || n > TEAM_MAX) {
+        err_set(e, ERR_USAGE, "%d threads: 1 to %d are possible", n, TEAM_MAX);
+        goto fail;
+    }
+    b->n = n;
+    b->team = team_new(n, e);
+    if (!b->team)
+        goto fail;
+    *out = &b->be;
+    return 0;
+fail:
+    cpu_close(&b->be);
+    return -1;
+}
+
+/* Does the system keep the memory at P in large pages?  Its own list of this
+ * process's memory says so, in the lines after the one that P is in. */
+static bool large_pages(const void *p)
+{
+    unsigned long from, to, at = (unsigned long)p, kb;
+    char line[512];
+    bool in = false, large = false;
+    FILE *f = fopen("/proc/self/smaps", "re");
+
+    if (!f)
+        return false;
+    while (!large && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            in = from <= at && at < to;
+        else if (in && (sscanf(line, "AnonHugePages: %lu", &kb) == 1 ||
+                        sscanf(line, "FilePmdMapped: %lu", &kb) == 1 ||
+                        sscanf(line, "ShmemPmdMapped: %lu", &kb) == 1))
+            large = kb > 0;
+    }
+    fclose(f);
+    return large;
+}
+
+static void cpu_stats(struct be_stats *s, const struct be *be)
+{
+    const struct cpu *b = (const struct cpu *)be;
+    unsigned f = b->kern.flags;
+
+    *s = (struct be_stats){.threads = b->n};
+    snprintf(s->isa, sizeof s->isa, "%s",
+             f & CPU_AVX512 ? "avx512"
+             : f & CPU_AVX2 ? "avx2"
+             : f & CPU_NEON ? "neon"
+                            : "ref");
+    for (int i = 0; i < b->nregion; i++) {
+        s->packed += b->region[i].n;
+        s->shared |= b->region[i].map != NULL;
+        s->large_pages |= large_pages(b->region[i].p);
+    }
+    for (size_t i = 0; i < b->nw; i++) {
+        const struct cpu_weight *w = b->w[i];
+
+        if (w->use == BE_ROWS || (w->use == BE_MATRIX && !w->stride))
+            s->mapped += w->row * (uint64_t)(w->n_out * w->n_mat);
+    }
+}
+
+const struct be_device be_cpu = {
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .weight = cpu_weight_add,
+    .kv_init = cpu_kv_init,
+    .kv_copy = cpu_kv_copy,
+    .kv_row = cpu_kv_row,
+    .kv_get = cpu_kv_get,
+    .kv_put = cpu_kv_put,
+    .plan_new = cpu_plan_new,
+    .plan_free = cpu_plan_free,
+    .run = cpu_run,
+    .stats = cpu_stats,
+};

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ * cpu_run.c - steps: every thread through every stage, block after block. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/cpu_impl.h"
+#include "base/num.h"
+
+void cpu_run_barrier(struct cpu_ctx *x)
+{
+    team_barrier(x->b->team, x->id);
+}
+
+/* ---- column by column ---- */
+
+static void embed(struct cpu_ctx *x, const struct cpu_op *op, int c)
+{
+    float *y = cpu_out(x, op, c);
+    size_t row = (size_t)x->s->tok[x->src[c]];
+
+    op->w->q->dequant(y, op->w->data + row * op->w->row, op->w->n_in);
+    if (op->o.scale != 1)
+        x->k->scale(y, op->o.scale, op->w->n_in);
+}
+
+static void norm(struct cpu_ctx *x, const struct cpu_op *op, int c)
+{
+    const struct be_op *o = &op->o;
+    const float *in = cpu_in(x, op, c), *w = op->w ? op->w->vec : NULL;
+    float *out = cpu_out(x, op, c),
+          *y = o->flags & BE_ACCUMULATE ? x->own->tmp : out;
+
+    if (o->flags & BE_LAYERNORM) {
+        x->k->layernorm(y, in, w, op->bias, op->n, o->eps);
+    } else {
+        x->k->rmsnorm(y, in, w, op->n, o->eps);
+        if (op->bias)
+            x->k->add(y, op->bias, op->n);
+    }
+    if (o->scale != 1)
+        x->k->scale(y, o->scale, op->n);
+    if (y != out)
+        x->k->add(out, y, op->n);
+}
+
+/* One number a column: a product as f32's definition has it. */
+static void gate(struct cpu_ctx *x, const struct cpu_op *op, int c)
+{
+    float g =
+        x->k->quant[KERN_f32].dot(op->bias, cpu_in(x, op, c), op->n, 1, 0);
+
+    x->k->unary[KERN_SIGMOID](&g, 1);
+    x->k->scale(cpu_out(x, op, c), g, op->width);
+}
+
+static void add(struct cpu_ctx *x, const struct cpu_op *op, int c)
+{
+    int n = x->p->width[op->o.in];
+
+    if (op->o.scale == 1)
+        x->k->add(cpu_out(x, op, c), cpu_in(x, op, c), n);
+    else
+        x->k->axpy(cpu_out(x, op, c), op->o.scale, cpu_in(x, op, c), n);
+}
+
+void cpu_run_column(struct cpu_ctx *x, struct cpu_op *op, int c)
+{
+    switch (op->o.op) {
+    case BE_EMBED:
+        embed(x, op, c);
+        break;
+    case BE_NORM:
+        norm(x, op, c);
+        break;
+    case BE_GATE:
+        gate(x, op, c);
+        break;
+    case BE_ADD:
+        add(x, op, c);
+        break;
+    default:
+        assert(!"an operation on columns");
+    }
+}
+
+static void columns(struct cpu_ctx *x, struct cpu_stage *st)
+{
+    int to = (int)cpu_part(x->ncol, x->id + 1, x->n);
+
+    for (int c = (int)cpu_part(x->ncol, x->id, x->n); c < to; c++)
+        for (int i = 0; i < st->nop; i++)
+            cpu_run_column(x, st->op[i], c);
+}
+
+/* ---- blocks ---- */
+
+static void angles(struct cpu_ctx *x)
+{
+    int to = (int)cpu_part(x->ncol, x->id + 1, x->n);
+
+    for (int i = 0; i < x->p->nrope; i++)
+        for (int c = (int)cpu_part(x->ncol, x->id, x->n); c < to; c++) {
+            struct cpu_table *t = &x->p->rope[i];
+
+            cpu_rope_angles(t->cs + (size_t)c * 2 * (size_t)t->npair, t,
+                            x->s->pos[x->c0 + c]);
+        }
+}
+
+/* Column I of slot S moves to C, if this thread is the one to do it. */
+static void move(struct cpu_ctx *x, int c, int i)
+{
+    for (int s = 0; s < BE_NSLOT; s++) {
+        size_t w = (size_t)x->p->width[s];
+
+        if (w && s % x->n == x->id)
+            memcpy(x->p->slot[s] + (size_t)c * w, x->p->slot[s] + (size_t)i * w,
+                   w * sizeof(float));
+        if (x->few && x->p->own_slot[s])
+            memcpy(x->own->slot[s] + (size_t)c * w,
+                   x->own->slot[s] + (size_t)i * w, w * sizeof(float));
+    }
+}
+
+/* Nothing that follows is seen by other columns: go on with those whose logits
+ * are wanted. */
+static void compact(struct cpu_ctx *x)
+{
+    int *src = x->own->src, n = 0;
+
+    for (int c = 0; c < x->ncol; c++) {
+        if (!x->s->want || !x->s->want[src[c]])
+            continue;
+        if (c != n)
+            move(x, n, c);
+        src[n++] = src[c];
+    }
+    if (n != x->ncol)
+        cpu_run_barrier(x);
+    x->ncol = n;
+}
+
+static void stage(struct cpu_ctx *x, struct cpu_stage *st)
+{
+    switch (st->kind) {
+    case CPU_COLS:
+        columns(x, st);
+        break;
+    case CPU_PRODUCT:
+        cpu_product_stage(x, st);
+        break;
+    case CPU_HEADS:
+        cpu_heads_stage(x, st);
+        break;
+    case CPU_ATTEND:
+        cpu_attend_stage(x, st);
+        break;
+    case CPU_EXPERTS:
+        cpu_experts_stage(x, st);
+        break;
+    }
+    cpu_run_barrier(x);
+}
+
+static void block(struct cpu_ctx *x)
+{
+    struct cpu_plan *p = x->p;
+
+    for (int c = 0; c < x->ncol; c++)
+        x->own->src[c] = x->c0 + c;
+    if (x->id == 0)
+        for (int i = 0; i < p->nstage; i++)
+            atomic_store_explicit(&p->next[i].job, 0, memory_order_relaxed);
+    angles(x);
+    cpu_run_barrier(x);
+    if (p->last_store < 0)
+        compact(x);
+    for (int i = 0; i < p->nstage && x->ncol; i++) {
+        stage(x, &p->stage[i]);
+        if (i == p->last_store)
+            compact(x);
+    }
+}
+
+struct run {
+    struct cpu_plan *p;
+    const struct be_step *s;
+};
+
+static void member(void *arg, int id)
+{
+    struct run *r = arg;
+    struct cpu_plan *p = r->p;
+    struct cpu_ctx x = {.b = p->b,
+                        .p = p,
+                        .k = &p->b->kern,
+                        .s = r->s,
+                        .own = &p->own[id],
+                        .src = p->own[id].src,
+                        .id = id,
+                        .n = p->b->n,
+                        .logits = p->logits};
+
+    for (int c = 0; c < r->s->ncol; c += CPU_BLOCK) {
+        x.c0 = c;
+        x.ncol = r->s->ncol - c < CPU_BLOCK ? r->s->ncol - c : CPU_BLOCK;
+        x.few = x.ncol <= CPU_FEW;
+        block(&x);
+        x.logits += (size_t)x.ncol * (size_t)p->n_vocab;
+    }
+}
+
+/* ---- steps ---- */
+
+static int check(const struct cpu_plan *p, const struct be_step *s,
+                 struct err *e)
+{
+    const struct cpu *b = p->b;
+
+    for (int i = 0; i < p->nop; i++)
+        if (p->op[i].o.op == BE_EMBED)
+            for (int c = 0; c < s->ncol; c++)
+                if (s->tok[c] < 0 || s->tok[c] >= p->op[i].w->n_out)
+                    return err_set(
+                        e, ERR_FORMAT, "token %ld: the model has %lld",
+                        (long)s->tok[c], (long long)p->op[i].w->n_out);
+    for (int g = 0; g < b->ngroup && p->last_store >= 0; g++)
+        for (int c = 0; c < s->ncol; c++) {
+            int i = s->pos[c] / BE_PAGE;
+            int32_t page;
+
+            if (s->pos[c] < 0 || i >= s->npage[g])
+                return err_set(e, ERR_USAGE, "position %ld has no page",
+                               (long)s->pos[c]);
+            page = s->pages[g][(size_t)s->seq[c] * (size_t)s->npage[g] +
+                               (size_t)i];
+            if (page < 0 || page >= b->group[g].npages)
+                return err_set(e, ERR_USAGE, "position %ld has no page",
+                               (long)s->pos[c]);
+        }
+    return 0;
+}
+
+/* Make *P hold N floats. */
+static int room(float **p, size_t *cap, size_t n, struct err *e)
+{
+    if (n <= *cap)
+        return 0;
+    if (n > SIZE_MAX / 2 / sizeof(float))
+        return err_nomem(e);
+    free(*p);
+    *cap = 0;
+    *p = malloc(n * sizeof(float));
+    if (!*p)
+        return err_nomem(e);
+    *cap = n;
+    return 0;
+}
+
+int cpu_run(struct be *be, struct be_plan *plan, const struct be_step *s,
+            const float **logits, struct err *e)
+{
+    struct cpu_plan *p = (struct cpu_plan *)plan;
+    struct run r = {p, s};
+    size_t nwant = 0;
+
+    assert(be == plan->be);
+    *logits = NULL;
+    for (int c = 0; c < s->ncol && s->want; c++)
+        nwant += s->want[c] != 0;
+    if (cpu_plan_bind(p, e) || check(p, s, e) ||
+        room(&p->logits, &p->logits_cap, nwant * (size_t)p->n_vocab, e) ||
+        room(&p->part, &p->part_cap, cpu_attend_parts(p, s), e))
+        return -1;
+    team_run(p->b->team, member, &r);
+    if (nwant)
+        *logits = p->logits;
+    return 0;
+}
