@@ -123,5 +123,11 @@ void attend_init(struct kern *k, unsigned flags)
     ALL(KV_Q8_0, q8_0)
     ALL(KV_Q4_0, q4_0)
 #undef ALL
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        attend_avx2(k);
+    if (flags & CPU_AVX512)
+        attend_avx512(k);
+#endif
     (void)flags;
 }

@@ -41,5 +41,11 @@ void norm_init(struct kern *k, unsigned flags)
 {
     k->rmsnorm = rmsnorm;
     k->layernorm = layernorm;
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        norm_avx2(k);
+    if (flags & CPU_AVX512)
+        norm_avx512(k);
+#endif
     (void)flags;
 }

@@ -19,5 +19,11 @@ static void rope(float *x, const float *cs, int np, bool pairs)
 void rope_init(struct kern *k, unsigned flags)
 {
     k->rope = rope;
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        rope_avx2(k);
+    if (flags & CPU_AVX512)
+        rope_avx512(k);
+#endif
     (void)flags;
 }

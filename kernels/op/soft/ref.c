@@ -46,5 +46,11 @@ void soft_init(struct kern *k, unsigned flags)
 {
     k->softmax = softmax;
     k->merge = merge;
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        soft_avx2(k);
+    if (flags & CPU_AVX512)
+        soft_avx512(k);
+#endif
     (void)flags;
 }

@@ -34,5 +34,11 @@ void unary_init(struct kern *k, unsigned flags)
     k->unary[KERN_TANH] = all_tanh;
     k->unary[KERN_EXP] = all_exp;
     k->softcap = softcap;
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        unary_avx2(k);
+    if (flags & CPU_AVX512)
+        unary_avx512(k);
+#endif
     (void)flags;
 }

@@ -49,5 +49,11 @@ void vec_init(struct kern *k, unsigned flags)
     k->axpy = axpy;
     k->scale = scale;
     k->argmax = argmax;
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        vec_avx2(k);
+    if (flags & CPU_AVX512)
+        vec_avx512(k);
+#endif
     (void)flags;
 }
