@@ -21,7 +21,7 @@ STRIP   ?= strip
 INSTALL ?= install
 Q       := $(if $(V),,@)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wwrite-strings -Wformat=2 $(if $(DEV),-Werror)
-PKGS     = libcbor libxxhash jansson
+PKGS     = libcbor libxxhash libzstd jansson
 PULLPKGS = libcurl libcrypto
 TESTPKGS = libzstd
 FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -DLLM_VERSION='"$(VERSION)"' -ffp-contract=off -I. -Ilib -I$B/gen $(WARN) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)$(if $(FUZZER), -fsanitize=fuzzer-no-link)
@@ -70,6 +70,9 @@ $B/bin/%: $B/cmd/%.o $B/libcli.a $B/libllm.a
 $B/bin/gguf-pull: $(call obj,$(wildcard cmd/pull/*.c))
 $B/bin/gguf-inspect: $(call obj,$(wildcard cmd/inspect/*.c))
 $B/bin/tok-encode: $(call obj,$(wildcard cmd/encode/*.c))
+$B/bin/llm-decode: $(call obj,$(wildcard cmd/decode/*.c))
+$B/bin/llm-prefill: $(call obj,$(wildcard cmd/prefill/*.c))
+$B/bin/llm-sample: $(call obj,$(wildcard cmd/sample/*.c))
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread

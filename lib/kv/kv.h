@@ -6,7 +6,9 @@
  * counted; one that is written while others hold it is copied first.  Layers
  * with a sliding window give back the pages that no later token can see.
  *
- * A sequence is its tokens: kv_seq_n() of them have K and V.
+ * A sequence is its tokens: kv_seq_n() of them have K and V.  Pages of
+ * sequences that are gone are still found by their tokens, until their room is
+ * needed, the least recently used first.
  */
 #ifndef LLM_KV_KV_H
 #define LLM_KV_KV_H
@@ -53,7 +55,7 @@ void kv_stats(struct kv_stats *s, const struct kv *kv);
 /* A new, empty sequence; NULL when memory ran out. */
 struct kv_seq *kv_seq_new(struct kv *kv);
 void kv_seq_free(struct kv_seq *s);
-/* Another sequence with the same tokens and pages. */
+/* Another sequence with the same tokens and pages; NULL when memory ran out. */
 struct kv_seq *kv_seq_fork(const struct kv_seq *s);
 
 int kv_seq_n(const struct kv_seq *s);
@@ -70,11 +72,13 @@ int kv_seq_match(struct kv_seq *s, const int32_t *t, int n);
 int kv_seq_reserve(struct kv_seq *s, int n, struct err *e);
 /* The N tokens that ran are part of S now. */
 void kv_seq_commit(struct kv_seq *s, const int32_t *t, int n);
-/* Keep the first N tokens.  -1 when windows have let go what token N - 1 sees:
- * S is then as it was. */
+/* Keep the first N tokens, and no room beyond them.  -1 when windows have let
+ * go what token N - 1 sees: S is then as it was.  What the last kv_seq_commit()
+ * added can always be cut off. */
 int kv_seq_cut(struct kv_seq *s, int n);
 
-/* The page table of group G for a step: kv_npage(g) entries for S. */
+/* The page table of group G for a step: kv_npage(g) entries for S.  It may
+ * change with every call but this. */
 const int32_t *kv_seq_pages(const struct kv_seq *s, int group);
 int kv_npage(const struct kv *kv, int group);
 int kv_ngroup(const struct kv *kv);
@@ -98,6 +102,14 @@ struct kv_load *kv_load_new(struct kv *kv, struct err *e);
 int kv_load_add(struct kv_load *l, const struct wire_rec *r, struct err *e);
 /* The sequence, which is the caller's now; NULL before it is whole. */
 struct kv_seq *kv_load_take(struct kv_load *l);
+/* At the end of the input: ERR_FORMAT saying what is missing, unless the state
+ * is whole. */
+int kv_load_whole(const struct kv_load *l, struct err *e);
 void kv_load_free(struct kv_load *l);
+
+/* A sequence that was loaded has its pages to itself, and those that follow on
+ * them, since nothing proves that they are what this model makes of the tokens
+ * (kv-dump converts types).  A caller that knows may have others find them. */
+void kv_seq_share(struct kv_seq *s);
 
 #endif

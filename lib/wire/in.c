@@ -40,6 +40,7 @@ void wire_in_close(struct wire_in *in)
     buf_free(&in->text);
     buf_free(&in->str);
     buf_free(&in->opt);
+    buf_free(&in->layers);
     buf_free(&in->head);
     free(in->p);
     free(in);

@@ -67,8 +67,9 @@ static int put_base64(struct buf *b, const struct member *m, struct err *e)
     return 0;
 }
 
-static int put_ids(struct buf *b, const json_t *a, struct err *e)
+static int put_ids(struct buf *b, const struct member *m, struct err *e)
 {
+    const json_t *a = m->v;
     size_t n = json_array_size(a);
     unsigned char *to;
 
@@ -80,7 +81,8 @@ static int put_ids(struct buf *b, const json_t *a, struct err *e)
         json_int_t id = json_integer_value(v);
 
         if (!json_is_integer(v) || id < 0 || id > UINT32_MAX)
-            return err_set(e, ERR_FORMAT, "ids[%zu] is not a token id", i);
+            return err_set(e, ERR_FORMAT, "%s[%zu] is not a token id", m->key,
+                           i);
         wr_u32(to + 4 * i, (uint32_t)id);
     }
     return 0;
@@ -186,12 +188,15 @@ static int put_value(struct buf *b, json_t *v, int depth, struct err *e)
 static int put_field(struct buf *b, const struct member *m, const char *kind,
                      struct err *e)
 {
-    bool tokens = !strcmp(kind, "tokens"), array = json_is_array(m->v);
+    bool tokens = !strcmp(kind, "tokens"), kv = !strcmp(kind, "kv"),
+         array = json_is_array(m->v);
 
     if (m->base64)
         return put_base64(b, m, e);
-    if (tokens && array && !strcmp(m->key, "ids"))
-        return put_ids(b, m->v, e);
+    if ((tokens || kv) && array && !strcmp(m->key, "ids"))
+        return put_ids(b, m, e);
+    if (kv && array && !strcmp(m->key, "layers"))
+        return put_ids(b, m, e);
     if ((tokens && array && !strcmp(m->key, "lp")) ||
         (!strcmp(kind, "logits") && array && !strcmp(m->key, "v")))
         return put_floats(b, m, e);

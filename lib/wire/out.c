@@ -281,12 +281,31 @@ int wire_put_header(struct wire_out *w, const struct wire_header *h,
     return emit(w, e);
 }
 
+/* [[[id, lp], ...], ...] */
+static void put_top(struct buf *b, const struct wire_tokens *r)
+{
+    if (!r->top)
+        return;
+    wire_put_key(b, "top");
+    wire_put_array(b, r->n);
+    for (size_t i = 0; i < r->n; i++) {
+        wire_put_array(b, r->ntop);
+        for (size_t k = 0; k < r->ntop; k++) {
+            const struct wire_top *t = &r->top[i * r->ntop + k];
+
+            wire_put_array(b, 2);
+            wire_put_uint(b, t->id);
+            wire_put_double(b, (double)t->lp);
+        }
+    }
+}
+
 int wire_put_tokens(struct wire_out *w, const struct wire_tokens *r,
                     struct err *e)
 {
     struct buf *b = begin(w);
 
-    wire_put_map(b, 3 + !!r->text + (size_t) !!r->lp);
+    wire_put_map(b, 3 + !!r->text + !!r->lp + (size_t) !!r->top);
     put_seq(b, &r->seq, "tokens");
     if (r->lp) {
         wire_put_key(b, "lp");
@@ -294,6 +313,7 @@ int wire_put_tokens(struct wire_out *w, const struct wire_tokens *r,
     }
     wire_put_key(b, "ids");
     put_array32(w, TAG_U32, r->ids, r->n, &w->swap[1]);
+    put_top(b, r);
     if (r->text) {
         wire_put_key(b, "text");
         wire_put_bytes_head(b, r->ntext);
@@ -363,6 +383,78 @@ int wire_put_error(struct wire_out *w, const struct wire_error *r,
     put_seq(b, r->whole ? NULL : &r->seq, "error");
     put_str(b, "msg", r->msg ? r->msg : "");
     put_str(b, "code", r->code ? r->code : "");
+    return emit(w, e);
+}
+
+static void put_number(struct buf *b, const char *key, uint64_t v)
+{
+    wire_put_key(b, key);
+    wire_put_uint(b, v);
+}
+
+/* N bytes at P, or no key when P is NULL. */
+static void put_bytes(struct wire_out *w, const char *key, const void *p,
+                      size_t n)
+{
+    if (!p)
+        return;
+    wire_put_key(&w->head, key);
+    wire_put_bytes_head(&w->head, n);
+    attach(w, p, n);
+}
+
+static void put_kv_head(struct wire_out *w, const struct wire_kv *r)
+{
+    struct buf *b = &w->head;
+
+    wire_put_map(b, 12);
+    put_number(b, "n", r->n);
+    put_seq(b, &r->seq, "kv");
+    wire_put_key(b, "ids");
+    put_array32(w, TAG_U32, r->ids, r->nids, &w->swap[0]);
+    put_str(b, "sum", r->sum);
+    put_str(b, "part", r->part);
+    put_str(b, "rope", r->rope);
+    put_str(b, "model", r->model);
+    put_str(b, "types", r->types);
+    wire_put_key(b, "layers");
+    put_array32(w, TAG_U32, r->layers, r->nlayers, &w->swap[1]);
+    put_number(b, "version", r->version);
+    put_number(b, "page_size", r->page_size);
+}
+
+static void put_kv_page(struct wire_out *w, const struct wire_kv *r)
+{
+    struct buf *b = &w->head;
+
+    wire_put_map(b, 8 + !!r->k + !!r->v + (size_t) !!r->z);
+    put_bytes(w, "k", r->k, r->nk);
+    put_number(b, "n", r->n);
+    put_seq(b, &r->seq, "kv");
+    put_bytes(w, "v", r->v, r->nv);
+    put_bytes(w, "z", r->z, r->nz);
+    put_number(b, "pos", r->pos);
+    put_str(b, "sum", r->sum);
+    put_number(b, "page", r->page);
+    put_str(b, "part", r->part);
+    put_number(b, "layer", r->layer);
+}
+
+int wire_put_kv(struct wire_out *w, const struct wire_kv *r, struct err *e)
+{
+    struct buf *b = begin(w);
+
+    if (!strcmp(r->part, "head")) {
+        put_kv_head(w, r);
+    } else if (!strcmp(r->part, "page")) {
+        put_kv_page(w, r);
+    } else {
+        wire_put_map(b, 5);
+        put_seq(b, &r->seq, "kv");
+        put_str(b, "sum", r->sum);
+        put_str(b, "part", r->part);
+        put_number(b, "records", r->records);
+    }
     return emit(w, e);
 }
 

@@ -142,6 +142,7 @@ int rec_load(struct wire_in *in, struct wire_rec *rec, struct err *e)
         {"set", WIRE_SET, NULL},
         {"end", WIRE_END, load_end},
         {"error", WIRE_ERROR, load_error},
+        {"kv", WIRE_KV, NULL},
     };
     struct value v;
 

@@ -228,23 +228,26 @@ static int plain_array(const void **out, size_t *n, const struct value *v,
     return buf_ok(to, e);
 }
 
+int get_array(const void **out, size_t *n, const struct value *v, char want,
+              struct buf *to, struct err *e)
+{
+    to->n = 0;
+    if (v->it.type == ITEM_TAG)
+        return typed_array(out, n, v, want, to, e);
+    if (v->it.type == ITEM_ARRAY || v->it.type == ITEM_ARRAY_INDEF)
+        return plain_array(out, n, v, want, to, e);
+    return wrong(v->key, "an array of numbers", e);
+}
+
 int opt_array(const void **out, size_t *n, struct wire_in *in,
               const unsigned char *p, const char *key, char want, struct err *e)
 {
-    struct buf *to = want == 'u' ? &in->ids : &in->lp;
     struct value v;
-    int r;
 
     if (!find_value(&v, &in->keys, p, key))
         return 0;
-    to->n = 0;
-    if (v.it.type == ITEM_TAG)
-        r = typed_array(out, n, &v, want, to, e);
-    else if (v.it.type == ITEM_ARRAY || v.it.type == ITEM_ARRAY_INDEF)
-        r = plain_array(out, n, &v, want, to, e);
-    else
-        return wrong(key, "an array of numbers", e);
-    return r ? -1 : 1;
+    return get_array(out, n, &v, want, want == 'u' ? &in->ids : &in->lp, e) ? -1
+                                                                            : 1;
 }
 
 int wire_get_int(int64_t *out, const struct wire_rec *r, const char *key,

@@ -53,10 +53,15 @@ enum wire_kind {
     WIRE_SET,
     WIRE_END,
     WIRE_ERROR,
+    WIRE_KV,   /* wire_get_kv() looks into it */
     WIRE_OTHER /* any other "t": pass it on with wire_put() */
 };
 
-/* {"t": "tokens", "s", "ids", "text", "lp"} */
+/* {"t": "tokens", "s", "ids", "text", "lp", "top"} */
+struct wire_top {
+    uint32_t id;
+    float lp;
+};
 struct wire_tokens {
     uint64_t seq;
     const uint32_t *ids;
@@ -64,6 +69,9 @@ struct wire_tokens {
     const void *text; /* the tokens' bytes; NULL when the record has none */
     size_t ntext;
     const float *lp; /* N log-probabilities, or NULL */
+    /* For writing: N * NTOP tokens that might have stood there, or NULL. */
+    const struct wire_top *top;
+    size_t ntop;
 };
 
 /* {"t": "logits", "s", "pos", "v"} */
@@ -91,6 +99,25 @@ struct wire_error {
     bool whole; /* about the whole stream: no "s" */
     uint64_t seq;
     const char *code, *msg;
+};
+
+/* {"t": "kv", "s", "part", "sum", ...}, by PART: lib/kv knows what they mean.
+ */
+struct wire_kv {
+    uint64_t seq;
+    const char *part, *sum;
+    /* "head" */
+    uint64_t version, page_size;
+    const char *model, *rope, *types;
+    const uint32_t *layers, *ids;
+    size_t nlayers, nids;
+    uint64_t n; /* "page", too */
+    /* "page": K and V, or both together and compressed as Z */
+    uint64_t layer, page, pos;
+    const void *k, *v, *z; /* NULL: absent */
+    size_t nk, nv, nz;
+    /* "end" */
+    uint64_t records;
 };
 
 /* ---- writing ---- */
@@ -123,6 +150,8 @@ int wire_put_logits(struct wire_out *w, const struct wire_logits *r,
 int wire_put_end(struct wire_out *w, const struct wire_end *r, struct err *e);
 int wire_put_error(struct wire_out *w, const struct wire_error *r,
                    struct err *e);
+/* K, V, Z, ids and layers go out from where they lie. */
+int wire_put_kv(struct wire_out *w, const struct wire_kv *r, struct err *e);
 /* {"t": "set", "s": SEQ} and the keys of the object OPTIONS, but for "t" and
  * "s".  ERR_FORMAT when it nests too deep or has too many keys. */
 int wire_put_set(struct wire_out *w, uint64_t seq, const struct json_t *options,
@@ -141,7 +170,7 @@ struct wire_rec {
     bool has_seq;    /* without, the record is about the whole stream */
     uint64_t seq;    /* "s", or 0 */
     uint64_t number; /* of the record in its input, from 1 */
-    union {          /* by KIND; none for WIRE_SET and WIRE_OTHER */
+    union {          /* by KIND; none for SET, KV and OTHER */
         struct wire_header header;
         struct wire_tokens tokens;
         struct wire_logits logits;
@@ -184,6 +213,9 @@ const struct wire_header *wire_in_header(const struct wire_in *in);
 int wire_check_vocab(const struct wire_header *h, const char *vocab,
                      struct err *e);
 
+/* The name of the record's Ith key, N bytes; NULL when it has fewer. */
+const char *wire_key(const struct wire_rec *r, size_t i, size_t *n);
+
 /* A key of the record itself, by type: 1 found; 0 absent, *out as it was; -1
  * ERR_FORMAT naming the key: of another type, or not in MIN..MAX. */
 int wire_get_int(int64_t *out, const struct wire_rec *r, const char *key,
@@ -199,6 +231,10 @@ int wire_get_str(const char **out, size_t *n, const struct wire_rec *r,
 /* Any value, appended to OUT as JSON text. */
 int wire_get_json(struct buf *out, const struct wire_rec *r, const char *key,
                   struct err *e);
+
+/* What the WIRE_KV record R says: views.  ERR_FORMAT naming the key that its
+ * part must have, or that is of another type than it is written in. */
+int wire_get_kv(struct wire_kv *out, const struct wire_rec *r, struct err *e);
 
 /* Write a record that was read, of whatever kind, with all its keys: in CBOR
  * the very bytes that came. */

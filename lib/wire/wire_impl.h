@@ -127,7 +127,7 @@ struct wire_in {
     struct buf cbor; /* a JSON record, turned */
     /* What cannot be a view of the record: arrays and strings in pieces, not
      * aligned, or in need of a NUL. */
-    struct buf ids, lp, text, str, opt;
+    struct buf ids, lp, text, str, opt, layers;
     struct buf head; /* the strings of HEADER */
     struct wire_header header;
     bool has_header;
@@ -165,6 +165,9 @@ int opt_uint(uint64_t *out, const struct scan *s, const unsigned char *p,
 /* A map inside the record, scanned into IN->sub: 1, 0 absent, -1. */
 int opt_map(struct wire_in *in, const unsigned char **map,
             const unsigned char *p, const char *key, struct err *e);
+/* The N numbers V as uint32_t ('u') or float ('f'): a view, or in TO. */
+int get_array(const void **out, size_t *n, const struct value *v, char want,
+              struct buf *to, struct err *e);
 /* The N numbers at KEY as uint32_t ('u') or float ('f'): 1, 0 absent, -1. */
 int opt_array(const void **out, size_t *n, struct wire_in *in,
               const unsigned char *p, const char *key, char want,
