@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ * sample.h - what the files of llm-sample share. */
+#ifndef LLM_CMD_SAMPLE_H
+#define LLM_CMD_SAMPLE_H
+
+#include "cmd/common/sampling.h"
+
+enum { MAX_LOGPROBS = 1024 };
+
+struct ids {
+    uint32_t *p;
+    size_t n;
+};
+
+/* What is asked for a sequence. */
+struct settings {
+    struct sampling sampling;
+    int64_t count; /* tokens; -1: no limit */
+    int logprobs;  /* -1: none; N: of the token, and of N others */
+    bool ignore_eos;
+    struct ids eos; /* these end it */
+    bool own_eos;   /* from the command line: the model's do not count */
+    struct ids never;
+};
+
+int settings_copy(struct settings *to, const struct settings *from,
+                  struct err *e);
+void settings_fini(struct settings *s);
+/* Take a "set" record; ERR_UNSUPPORTED names an option that is not known. */
+int settings_set(struct settings *s, const struct wire_rec *r, struct err *e);
+
+struct seq {
+    uint64_t number;
+    struct settings set;
+    struct sampler *sampler; /* made by the first logits */
+    size_t n_vocab;
+    int32_t *past; /* its tokens: those that came, and those drawn */
+    size_t npast, cap;
+    uint64_t made; /* of them drawn */
+    bool begun;    /* its seed is written */
+    bool over;     /* its end is written */
+    struct seq *next, *before;
+};
+
+struct seq *seq_new(uint64_t number, const struct settings *common,
+                    struct err *e);
+void seq_free(struct seq *q);
+/* It has ended: no more is needed than to know that. */
+void seq_end(struct seq *q);
+/* Tokens of it that came. */
+int seq_add(struct seq *q, const uint32_t *ids, size_t n, struct err *e);
+
+struct seq_token {
+    uint32_t id;
+    float lp;
+    struct wire_top top[MAX_LOGPROBS];
+    size_t ntop;
+};
+/* Draw the successor.  *WHY becomes the reason to end the sequence, or NULL; 1
+ * when T is a token to be written, 0 when there is none. */
+int seq_draw(struct seq_token *t, const char **why, struct seq *q,
+             const struct wire_rec *r, struct err *e);
+
+#endif
