@@ -734,7 +734,10 @@ static void bench(const struct kern *k)
     enum { N = 2048, NP = 256 };
     static float x[N], y[N], s[192 * NP], q[192 * 64], o[192 * 64], m, l;
     static int lo[192], hi[192];
+    float cs[128];
 
+    for (int i = 0; i < 128; i++)
+        cs[i] = i % 2 ? 0.6f : 0.8f;
     for (int f = 0; f < KERN_NUNARY; f++) {
         for (int i = 0; i < N; i++)
             x[i] = real();
@@ -745,7 +748,7 @@ static void bench(const struct kern *k)
     BENCH("layernorm", N, "G/s", k->layernorm(y, x, x, x, N, 1e-5f));
     BENCH("softmax of 256", NP, "G/s", memcpy(y, x, NP * 4);
           k->softmax(y, 0, NP, NP, 1, 0, &m, &l));
-    BENCH("rope", N, "G/s", k->rope(y, x, N / 2, false));
+    BENCH("rope of 128", 128, "G/s", k->rope(y, cs, 64, false));
     BENCH("argmax", N, "G/s", (void)k->argmax(x, N));
     BENCH("add", N, "G/s", k->add(y, x, N));
     for (int t = 0; t < KV_NTYPE; t++) {

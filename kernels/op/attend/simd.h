@@ -3,11 +3,11 @@
  *
  * Scores: lanes are positions.  Up to SCORE_Q queries share each element of K
  * that is loaded and made a float, with 4 partial sums each: 24 (12) registers.
- * Mixing: lanes are dimensions.  MIX_Q queries by MIX_V vectors stay in
- * registers while the positions that these queries all see go by; the few that
- * only some of them see are added one query at a time, before and after.
- * With more queries than that, K and V are made floats once, a tile of 16
- * positions or MIX_P rows of V at a time, in at most 32 KiB.
+ * Mixing: lanes are dimensions.  MIX_Q queries by MIX_V vectors, of floats
+ * FLOAT_Q by FLOAT_V, stay in registers while the positions that these queries
+ * all see go by; the few that only some of them see are added one query at a
+ * time, before and after. With more queries than that, K and V are made floats
+ * once, a tile of 16 positions or MIX_P rows of V at a time, in at most 32 KiB.
  */
 #ifndef LLM_KERNELS_OP_ATTEND_SIMD_H
 #define LLM_KERNELS_OP_ATTEND_SIMD_H
@@ -18,11 +18,11 @@
 #ifdef VL
 
 #if VL == 16
-enum { SCORE_Q = 6, MIX_Q = 6 };
+enum { SCORE_Q = 6, MIX_Q = 6, FLOAT_V = 4 };
 #else
-enum { SCORE_Q = 3, MIX_Q = 2 };
+enum { SCORE_Q = 3, MIX_Q = 3, FLOAT_V = 2 };
 #endif
-enum { MIX_V = 4, MIX_P = 64, D_MAX = 512 };
+enum { MIX_V = 4, FLOAT_Q = 6, MIX_P = 64, D_MAX = 512 };
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -264,7 +264,7 @@ SIMD_FN VF v_value(const enum kern_kv t, const char *v, const int k)
 SIMD_FN void mix_run(const enum kern_kv t, const int nb, const int nv,
                      const struct mix *m, int j0, int from, int to)
 {
-    VF a[MIX_Q][MIX_V], x[MIX_V];
+    VF a[FLOAT_Q][MIX_V], x[MIX_V];
     float *o = m->o + (size_t)j0 * m->ldo;
     const float *s = m->s + (size_t)j0 * m->lds;
     const char *v = m->v + (size_t)(from - m->base) * m->stride;
@@ -312,9 +312,9 @@ SIMD_FN void mix_same(const enum kern_kv t, const int nv, struct mix m)
     }
     if (m.nq == 3)
         mix_run(t, 3, nv, &m, 0, m.first, m.end);
+#endif
     if (m.nq == 2)
         mix_run(t, 2, nv, &m, 0, m.first, m.end);
-#endif
     if (m.nq == 1)
         mix_run(t, 1, nv, &m, 0, m.first, m.end);
 }
@@ -322,7 +322,7 @@ SIMD_FN void mix_same(const enum kern_kv t, const int nv, struct mix m)
 /* NB floats' queries, each its own range. */
 SIMD_FN void mix_ragged(const int nb, const int nv, struct mix m)
 {
-    int a[MIX_Q], b[MIX_Q], from = m.first, to = m.end;
+    int a[FLOAT_Q], b[FLOAT_Q], from = m.first, to = m.end;
 
     for (int j = 0; j < nb; j++) {
         a[j] = m.lo[j] > m.first ? m.lo[j] : m.first;
@@ -348,20 +348,24 @@ SIMD_FN void mix_ragged(const int nb, const int nv, struct mix m)
 
 SIMD_FN void mix_each(const int nv, struct mix m)
 {
-    for (; m.nq >= MIX_Q; mix_skip(&m, MIX_Q))
-        mix_ragged(MIX_Q, nv, m);
+    for (; m.nq >= FLOAT_Q; mix_skip(&m, FLOAT_Q))
+        mix_ragged(FLOAT_Q, nv, m);
     for (; m.nq; mix_skip(&m, 1))
         mix_ragged(1, nv, m);
 }
 
-static void mix_floats(const struct mix *m, int nv)
+/* NV vectors of floats, FLOAT_V at a time. */
+static void mix_floats(struct mix m, int nv)
 {
-    if (nv == 4)
-        mix_each(4, *m);
-    else if (nv == 2)
-        mix_each(2, *m);
-    else
-        mix_each(1, *m);
+    for (; nv >= FLOAT_V; nv -= FLOAT_V) {
+        mix_each(FLOAT_V, m);
+        m.o += FLOAT_V * VL;
+        m.v += FLOAT_V * VL * sizeof(float);
+    }
+    if (nv == 2)
+        mix_each(2, m);
+    else if (nv == 1)
+        mix_each(1, m);
 }
 
 /* NV vectors of a row of V for all queries; SAME: they see the same. */
@@ -378,7 +382,7 @@ SIMD_FN void mix_vectors(const enum kern_kv t, const int nv, struct mix m,
         return;
     }
     if (t == KV_F32) {
-        mix_floats(&m, nv);
+        mix_floats(m, nv);
         return;
     }
     m.v = (const char *)x;
@@ -393,7 +397,7 @@ SIMD_FN void mix_vectors(const enum kern_kv t, const int nv, struct mix m,
                          v_value(t, v + (size_t)p * stride, k));
             }
         }
-        mix_floats(&m, nv);
+        mix_floats(m, nv);
     }
 }
 
