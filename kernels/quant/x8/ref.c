@@ -73,22 +73,16 @@ void x8_pack(const struct x8 *t, void *panel, const void *row, size_t stride,
              int rows, int64_t n)
 {
     size_t size = x8_bytes(t->group) * (size_t)(t->elems / 32);
-    int8_t q[X8_MAX] = {0};
-    float d[X8_MAX / 16] = {0};
+    const uint8_t *from = row;
+    char *to = panel;
+    int8_t q[X8_MAX];
+    float d[X8_MAX / 16];
 
-    for (int r = 0; r < KERN_ROWS; r++) {
-        const uint8_t *from = row;
-        char *to = panel;
-
-        if (r == rows) {
-            memset(q, 0, sizeof q);
-            memset(d, 0, sizeof d);
-        }
-        for (int64_t b = 0; b < n / t->elems; b++, to += size) {
-            if (r < rows)
-                t->expand(q, d,
-                          from + (size_t)r * stride +
-                              (size_t)b * (size_t)t->bytes);
+    for (int64_t b = 0; b < n / t->elems; b++, to += size, from += t->bytes) {
+        if (rows < KERN_ROWS)
+            memset(to, 0, size);
+        for (int r = 0; r < rows; r++) {
+            t->expand(q, d, from + (size_t)r * stride);
             put(to, r, q, d, t);
         }
     }

@@ -12,7 +12,7 @@
  *     int8 q[8][16][4 weights];
  * c is there for instructions that multiply unsigned by signed bytes: they take
  * x + 128, and c for the sum to start from.  That is more memory than the
- * file's 1.6 to 4.5 bits a weight (10 or 12), and no look-up in the product.
+ * file's 1.1 to 4.5 bits a weight (10 or 12), and no look-up in the product.
  *
  * |q| is at most 64, so two products of u8 and q fit in an int16.
  */
