@@ -8,13 +8,20 @@
 
 #define TILE256_INLINE static inline __attribute__((always_inline))
 
+/* From here on the compiler does not know what V is.  Loops up to it stay loops
+ * (gcc 12 unrolls those of 2 in spite of a pragma), and what is read through it
+ * is not kept for an iteration where it would be another column's: without,
+ * twice to four times the code, and as much time to compile it. */
+#define TILE256_HIDE(v) __asm__("" : "+r"(v))
+
 struct tile256_form {
     size_t bytes;           /* of a block */
     int scale, quant;       /* where in it the integer scales and values are */
     int chunk, chunk_bytes; /* values of a chunk (64 or 128), and its size */
     int group;              /* values that share a scale */
-    int step;               /* values whose sum is scaled at once */
-    bool small;             /* that sum fits in 16 bits */
+    int fit;                /* products whose sum always fits in 16 bits, that
+                               of all that share a scale, or of as many */
+    int parts;              /* 2: FIT is that of half the values' 8 bits */
     bool min;               /* has dmin, and pair() is m; else d is f32, and
                                pair() is a multiple of s that I begins with */
 };

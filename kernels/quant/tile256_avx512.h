@@ -85,17 +85,20 @@ TILE256_INLINE void tile256_chunk(__m512i *in, int nc, struct tile256_form f,
                                   const int8_t *x, tile256_values_fn *values,
                                   tile256_scale_fn *scales)
 {
+    /* 16 products to an int32, scaled by its low half; or all of a group's. */
+    const bool small = f.fit >= 16 && f.parts == 1;
+    const int step = small ? 16 : f.group;
     __m512i t[KERN_TILE];
 
 #pragma GCC unroll 8
-    for (int s = 0; s < f.chunk / f.step; s++) {
+    for (int s = 0; s < f.chunk / step; s++) {
         __m512i k;
 
 #pragma GCC unroll 12
         for (int c = 0; c < nc; c++)
             t[c] = _mm512_setzero_si512();
 #pragma GCC unroll 8
-        for (int i = s * f.step; i < (s + 1) * f.step; i += 4) {
+        for (int i = s * step; i < (s + 1) * step; i += 4) {
             __m512i v = values(q, i);
 
 #pragma GCC unroll 12
@@ -103,10 +106,10 @@ TILE256_INLINE void tile256_chunk(__m512i *in, int nc, struct tile256_form f,
                 t[c] =
                     _mm512_dpbusd_epi32(t[c], v, tile256_four(x + c * 256 + i));
         }
-        k = scales(scale, g + s * f.step / f.group);
+        k = scales(scale, g + s * step / f.group);
 #pragma GCC unroll 12
         for (int c = 0; c < nc; c++)
-            in[c] = f.small
+            in[c] = small
                         ? _mm512_dpwssd_epi32(in[c], t[c], k)
                         : _mm512_add_epi32(in[c], _mm512_mullo_epi32(t[c], k));
     }
@@ -121,7 +124,9 @@ TILE256_INLINE void tile256_cols(float *y, size_t ldy, const uint8_t *p,
 {
     __m512 acc[KERN_TILE];
     __m512i in[KERN_TILE], j[KERN_TILE];
+    int chunks = 256 / f.chunk;
 
+    TILE256_HIDE(chunks);
 #pragma GCC unroll 12
     for (int c = 0; c < nc; c++)
         acc[c] = _mm512_setzero_ps();
@@ -136,12 +141,14 @@ TILE256_INLINE void tile256_cols(float *y, size_t ldy, const uint8_t *p,
             in[c] = _mm512_setzero_si512();
         if (!f.min)
             tile256_sums(in, nc, p + f.scale, pair, sum, f.group);
-#pragma GCC unroll 1
-        for (int k = 0; k < 256 / f.chunk; k++)
+        for (int k = 0; k < chunks; k++) {
+            const int8_t *at = (const int8_t *)x + c0 * 256 + k * f.chunk;
+
+            TILE256_HIDE(at);
             tile256_chunk(in, nc, f, p + f.quant + k * f.chunk_bytes,
-                          p + f.scale, k * f.chunk / f.group,
-                          (const int8_t *)x + c0 * 256 + k * f.chunk, values,
+                          p + f.scale, k * f.chunk / f.group, at, values,
                           scale);
+        }
         d = f.min ? _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p))
                   : _mm512_loadu_ps(p);
 #pragma GCC unroll 12

@@ -15,7 +15,8 @@ static const struct tile256_form iq4_xs_form = {
     .chunk = 64,
     .chunk_bytes = 512,
     .group = 32,
-    .step = 32,
+    .fit = 16, /* 16 * 15 * 128 < 2^15: of each half */
+    .parts = 2,
 };
 
 kern_pack_fn iq4_xs_pack;

@@ -30,6 +30,8 @@ void iq4_xs_init(struct kern *k, unsigned flags)
     struct kern_quant *q = iq4_xs_rows(k);
 
 #if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        iq4_xs_avx2(q);
     if (flags & CPU_AVX512)
         iq4_xs_avx512(q);
 #else

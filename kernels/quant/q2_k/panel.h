@@ -16,8 +16,8 @@ static const struct tile256_form q2_k_form = {
     .chunk = 128,
     .chunk_bytes = 512,
     .group = 16,
-    .step = 16, /* 16 * 3 * 128 = 6144 */
-    .small = true,
+    .fit = 64, /* 64 * 3 * 128 < 2^15 */
+    .parts = 1,
     .min = true,
 };
 

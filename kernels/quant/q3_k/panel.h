@@ -16,8 +16,8 @@ static const struct tile256_form q3_k_form = {
     .chunk = 128,
     .chunk_bytes = 768,
     .group = 16,
-    .step = 16, /* 16 * 7 * 128 = 14336 */
-    .small = true,
+    .fit = 32, /* 32 * 7 * 128 < 2^15 */
+    .parts = 1,
 };
 
 kern_pack_fn q3_k_pack;

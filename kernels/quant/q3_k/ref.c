@@ -31,6 +31,8 @@ void q3_k_init(struct kern *k, unsigned flags)
     struct kern_quant *q = q3_k_rows(k);
 
 #if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        q3_k_avx2(q);
     if (flags & CPU_AVX512)
         q3_k_avx512(q);
 #else

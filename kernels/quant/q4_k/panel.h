@@ -16,8 +16,8 @@ static const struct tile256_form q4_k_form = {
     .chunk = 64,
     .chunk_bytes = 512,
     .group = 32,
-    .step = 16, /* 16 * 15 * 128 = 30720 */
-    .small = true,
+    .fit = 16, /* 16 * 15 * 128 < 2^15 */
+    .parts = 1,
     .min = true,
 };
 

@@ -17,7 +17,8 @@ static const struct tile256_form q5_k_form = {
     .chunk = 64,
     .chunk_bytes = 640,
     .group = 32,
-    .step = 32,
+    .fit = 8, /* 8 * 31 * 128 < 2^15 */
+    .parts = 1,
     .min = true,
 };
 

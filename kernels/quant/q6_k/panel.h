@@ -16,7 +16,8 @@ static const struct tile256_form q6_k_form = {
     .chunk = 128,
     .chunk_bytes = 1536,
     .group = 16,
-    .step = 16,
+    .fit = 4, /* 4 * 63 * 128 < 2^15 */
+    .parts = 1,
 };
 
 kern_pack_fn q6_k_pack;

@@ -28,6 +28,8 @@ void q6_k_init(struct kern *k, unsigned flags)
     struct kern_quant *q = q6_k_rows(k);
 
 #if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        q6_k_avx2(q);
     if (flags & CPU_AVX512)
         q6_k_avx512(q);
 #else
