@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ * model.c - tiny models of every architecture against their formulas in
+ * double, and files that are wrong in one place. */
+#include "tests/unit/model_naive.h"
+#include "tests/unit/model_run.h"
+#include "tests/unit/tap.h"
+
+enum { NTOK = 20 };
+
+static void tokens(int32_t *t, int n)
+{
+    for (int i = 0; i < n; i++)
+        t[i] = (i * 7 + i * i * 3 + 1) % M_VOCAB;
+}
+
+/* ---- what is computed ---- */
+
+static void check_arch(const struct m_arch *a, int number)
+{
+    static struct tiny m;
+    struct runner_opts o = {.threads = 1, .cpu_mask = ~0u, .kv = KV_F32};
+    struct gguf_str file;
+    struct gguf *g = NULL;
+    struct runner r = {0};
+    struct err e = {0};
+    int32_t t[NTOK];
+    double want[NTOK * M_VOCAB], worst = 0;
+    float got[NTOK * M_VOCAB], again[NTOK * M_VOCAB];
+
+    m_make(&m, a, 77 + (uint64_t)number);
+    file = m_pack(&m);
+    tokens(t, NTOK);
+    naive_run(&m, t, NTOK, want);
+    if (!ok(!gguf_open_memory(&g, "tiny", &file, 1, &e) &&
+                !runner_open(&r, g, &o, &e) &&
+                !runner_run(&r, t, 0, NTOK, RUN_ALL, got, &e),
+            "%s %d: runs %s", a->name, number, e.msg))
+        goto out;
+    for (int i = 0; i < NTOK * M_VOCAB; i++) {
+        double d = fabs((double)got[i] - want[i]);
+
+        worst = d > worst || d != d ? d : worst;
+    }
+    ok(worst < 1e-4, "%s %d: logits differ by %.2g", a->name, number, worst);
+    ok(!runner_chunks(&r, t, NTOK, 1, again, &e) &&
+           !memcmp(got, again, sizeof got),
+       "%s %d: token by token", a->name, number);
+out:
+    runner_close(&r);
+    gguf_close(g);
+    m_free(&m);
+}
+
+/* ---- what is refused ---- */
+
+/* Open what is in M: the code, and 1 when the message has WORD in it. */
+static enum err_code open_it(struct tiny *m, const char *word, int *said,
+                             char msg[512])
+{
+    struct runner_opts o = {.threads = 1, .cpu_mask = ~0u, .kv = KV_F32};
+    struct gguf_str file = m_pack(m);
+    struct gguf *g = NULL;
+    struct runner r = {0};
+    struct err e = {0};
+
+    if (!gguf_open_memory(&g, "tiny.gguf", &file, 1, &e))
+        runner_open(&r, g, &o, &e);
+    *said = e.code && strstr(e.msg, word) && !strncmp(e.msg, "tiny.gguf: ", 11);
+    memcpy(msg, e.msg, sizeof e.msg);
+    runner_close(&r);
+    gguf_close(g);
+    return e.code;
+}
+
+/* A wrong number under a key of architecture ARCH (an index of m_archs). */
+static const struct bad_key {
+    int arch;
+    const char *key;
+    enum gguf_type type;
+    double num;
+    enum err_code code;
+} bad_keys[] = {
+    {0, "block_count", GGUF_U32, 0, ERR_FORMAT},
+    {0, "block_count", GGUF_U32, 1e6, ERR_FORMAT},
+    {0, "block_count", GGUF_U32, M_LAYERS + 1, ERR_FORMAT},
+    {0, "block_count", GGUF_U32, M_LAYERS - 1, ERR_UNSUPPORTED},
+    {0, "block_count", GGUF_F32, M_LAYERS, ERR_FORMAT},
+    {0, "context_length", GGUF_U32, 0, ERR_FORMAT},
+    {0, "context_length", GGUF_U32, 4e9, ERR_FORMAT},
+    {0, "embedding_length", GGUF_U32, 0, ERR_FORMAT},
+    {0, "embedding_length", GGUF_U32, 4e9, ERR_FORMAT},
+    {0, "embedding_length", GGUF_U32, 2 * M_DIM, ERR_FORMAT},
+    {0, "feed_forward_length", GGUF_U32, 0, ERR_FORMAT},
+    {0, "feed_forward_length", GGUF_U32, 4e9, ERR_FORMAT},
+    {0, "feed_forward_length", GGUF_U32, M_FF + 1, ERR_FORMAT},
+    {0, "attention.head_count", GGUF_U32, 0, ERR_FORMAT},
+    {0, "attention.head_count", GGUF_U32, 3, ERR_FORMAT},
+    {0, "attention.head_count", GGUF_U32, 1e9, ERR_FORMAT},
+    {0, "attention.head_count_kv", GGUF_U32, 0, ERR_FORMAT},
+    {0, "attention.head_count_kv", GGUF_U32, 3, ERR_FORMAT},
+    {0, "attention.head_count_kv", GGUF_I32, -2, ERR_FORMAT},
+    {0, "attention.head_count_kv", GGUF_U32, 4, ERR_FORMAT},
+    {0, "attention.key_length", GGUF_U32, 0, ERR_FORMAT},
+    {0, "attention.key_length", GGUF_U32, 4e9, ERR_FORMAT},
+    {0, "attention.key_length", GGUF_U32, 6, ERR_FORMAT},
+    {0, "attention.key_length_swa", GGUF_U32, 6, ERR_UNSUPPORTED},
+    {0, "attention.scale", GGUF_F32, NAN, ERR_FORMAT},
+    {0, "attention.scale", GGUF_F32, -1, ERR_FORMAT},
+    {0, "attention.layer_norm_rms_epsilon", GGUF_F32, NAN, ERR_FORMAT},
+    {0, "attention.layer_norm_rms_epsilon", GGUF_F32, -1, ERR_FORMAT},
+    {0, "attention.layer_norm_rms_epsilon", GGUF_F32, INFINITY, ERR_FORMAT},
+    {11, "attention.layer_norm_epsilon", GGUF_F32, NAN, ERR_FORMAT},
+    {0, "rope.dimension_count", GGUF_U32, M_HEAD + 2, ERR_FORMAT},
+    {0, "rope.dimension_count", GGUF_U32, 0, ERR_FORMAT},
+    {0, "rope.dimension_count", GGUF_U32, 3, ERR_FORMAT},
+    {0, "rope.freq_base", GGUF_F32, NAN, ERR_FORMAT},
+    {0, "rope.freq_base", GGUF_F32, 0, ERR_FORMAT},
+    {0, "rope.freq_base", GGUF_F32, INFINITY, ERR_FORMAT},
+    {0, "rope.scaling.factor", GGUF_F32, NAN, ERR_FORMAT},
+    {0, "rope.scaling.factor", GGUF_F32, -4, ERR_FORMAT},
+    {0, "rope.scaling.attn_factor", GGUF_F32, NAN, ERR_FORMAT},
+    {0, "rope.scaling.alpha", GGUF_F32, 2, ERR_UNSUPPORTED},
+    {0, "attention.causal", GGUF_BOOL, 0, ERR_UNSUPPORTED},
+    {0, "attention.clamp_kqv", GGUF_F32, 8, ERR_UNSUPPORTED},
+    {0, "attention.max_alibi_bias", GGUF_F32, 8, ERR_UNSUPPORTED},
+    {0, "final_logit_softcapping", GGUF_F32, 30, ERR_UNSUPPORTED},
+    {0, "attn_logit_softcapping", GGUF_F32, 50, ERR_UNSUPPORTED},
+    {0, "logit_scale", GGUF_F32, 0.5, ERR_UNSUPPORTED},
+    {0, "pooling_type", GGUF_U32, 3, ERR_UNSUPPORTED},
+    {0, "something.new", GGUF_U32, 3, ERR_UNSUPPORTED},
+    {0, "expert_count", GGUF_U32, 4, ERR_FORMAT},
+    {2, "expert_count", GGUF_U32, 0, ERR_FORMAT},
+    {2, "expert_count", GGUF_U32, 4e9, ERR_FORMAT},
+    {2, "expert_count", GGUF_U32, M_NEXPERT + 1, ERR_FORMAT},
+    {2, "expert_used_count", GGUF_U32, 0, ERR_FORMAT},
+    {2, "expert_used_count", GGUF_U32, M_NEXPERT + 1, ERR_FORMAT},
+    {2, "expert_group_count", GGUF_U32, 2, ERR_UNSUPPORTED},
+    {2, "expert_gating_func", GGUF_U32, 3, ERR_UNSUPPORTED},
+    {2, "expert_weights_scale", GGUF_F32, 2.5, ERR_UNSUPPORTED},
+    {3, "attention.temperature_scale", GGUF_F32, NAN, ERR_FORMAT},
+    {4, "attention.sliding_window", GGUF_U32, 8, ERR_UNSUPPORTED},
+    {4, "use_parallel_residual", GGUF_BOOL, 1, ERR_UNSUPPORTED},
+    {5, "expert_feed_forward_length", GGUF_U32, 0, ERR_FORMAT},
+    {5, "expert_count", GGUF_U32, 0, ERR_FORMAT},
+    {9, "attention.sliding_window", GGUF_I32, -1, ERR_FORMAT},
+    {9, "attn_logit_softcapping", GGUF_F32, NAN, ERR_FORMAT},
+    {14, "logit_scale", GGUF_F32, 0, ERR_FORMAT},
+    {14, "residual_scale", GGUF_F32, NAN, ERR_FORMAT},
+};
+
+static void check_bad_keys(void)
+{
+    static struct tiny m;
+    char msg[512];
+
+    for (size_t i = 0; i < sizeof bad_keys / sizeof *bad_keys; i++) {
+        const struct bad_key *b = &bad_keys[i];
+        struct m_key *k;
+        enum err_code code;
+        int said;
+
+        m_make(&m, &m_archs[b->arch], 5);
+        if (!(k = m_find_key(&m, b->key))) {
+            m_num(&m, b->key, b->type, b->num);
+        } else {
+            k->type = b->type;
+            k->num = b->num;
+        }
+        /* Of shapes, the message names the tensor. */
+        code = open_it(&m, "", &said, msg);
+        ok(code == b->code && said, "%s.%s = %g: %s", m.a->name, b->key, b->num,
+           msg);
+        m_free(&m);
+    }
+}
+
+static void check_missing_keys(void)
+{
+    static const char *const needed[] = {
+        "block_count",          "context_length",
+        "embedding_length",     "feed_forward_length",
+        "attention.head_count", "attention.layer_norm_rms_epsilon"};
+    static struct tiny m;
+    char msg[512];
+
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        struct m_key *k;
+        int said;
+
+        m_make(&m, &m_archs[0], 5);
+        k = m_find_key(&m, needed[i]);
+        snprintf(k->name, sizeof k->name, "other.key");
+        ok(open_it(&m, needed[i], &said, msg) == ERR_FORMAT && said,
+           "without %s: %s", needed[i], msg);
+        m_free(&m);
+    }
+    m_make(&m, &m_archs[0], 5);
+    m_num(&m, "rope.scaling.type", GGUF_STR, 0);
+    m.key[m.nkey - 1].str = "dynamic";
+    {
+        int said;
+
+        ok(open_it(&m, "rope.scaling.type': 'dynamic'", &said, msg) ==
+                   ERR_UNSUPPORTED &&
+               said,
+           "a scaling of unknown name: %s", msg);
+    }
+    m_free(&m);
+}
+
+/* Every tensor, of every architecture: gone, misshapen, of a type that cannot
+ * be, or twice as many dimensions. */
+static void check_tensors(const struct m_arch *a, int number)
+{
+    static struct tiny m;
+    char msg[512];
+    int said, good[4] = {0}, n;
+
+    m_make(&m, a, 9);
+    n = m.nt;
+    for (int i = 0; i < n; i++) {
+        struct m_tensor *t = &m.t[i], was = *t;
+        enum err_code code;
+
+        /* Optional ones must be in all layers or in none; a head that is gone
+         * is the embedding, as is meant. */
+        snprintf(t->name, sizeof t->name, "gone");
+        code = open_it(&m, "", &said, msg);
+        good[0] += (code == ERR_FORMAT || code == ERR_UNSUPPORTED) && said;
+        *t = was;
+        t->ne[0] += 32;
+        t->type = GGUF_T_F16; /* zeros: no floats are needed */
+        code = open_it(&m, was.name, &said, msg);
+        /* The embedding has no other shape than its own: the number of rows
+         * is the vocabulary's. */
+        good[1] += code == ERR_FORMAT && said;
+        *t = was;
+        t->type = GGUF_T_I32;
+        code = open_it(&m, was.name, &said, msg);
+        good[2] += code == ERR_UNSUPPORTED && said;
+        *t = was;
+        t->ne[2] *= 2;
+        t->type = GGUF_T_F16;
+        code = open_it(&m, was.name, &said, msg);
+        good[3] += code == ERR_FORMAT && said;
+        *t = was;
+    }
+    ok(good[0] == n, "%s %d: %d of %d tensors missed", a->name, number, good[0],
+       n);
+    ok(good[1] == n, "%s %d: %d of %d shapes refused", a->name, number, good[1],
+       n);
+    ok(good[2] == n, "%s %d: %d of %d types refused", a->name, number, good[2],
+       n);
+    ok(good[3] == n, "%s %d: %d of %d stacks refused", a->name, number, good[3],
+       n);
+    m_add(&m, -1, "blk.0.attn_extra.weight", M_DIM, 1, 1, 0, 1);
+    ok(open_it(&m, "blk.0.attn_extra.weight", &said, msg) == ERR_UNSUPPORTED &&
+           said,
+       "%s %d: a tensor too many: %s", a->name, number, msg);
+    m_free(&m);
+}
+
+static void check_unknown(void)
+{
+    static const struct m_arch other = {"nonesuch", M_OUTPUT, .window = 0};
+    static struct tiny m;
+    char msg[512];
+    int said;
+
+    m_make(&m, &other, 3);
+    ok(open_it(&m, "architecture 'nonesuch' is not supported", &said, msg) ==
+               ERR_UNSUPPORTED &&
+           said,
+       "an unknown architecture: %s", msg);
+    m_free(&m);
+}
+
+/* Numbers that are not: they come out, and nothing breaks. */
+static void check_nan(void)
+{
+    static struct tiny m;
+    struct runner_opts o = {.threads = 1, .cpu_mask = ~0u, .kv = KV_F16};
+    static const float odd[] = {NAN, INFINITY, -INFINITY, 3e38f};
+
+    for (int i = 0; i < 4; i++) {
+        struct gguf_str file;
+        struct gguf *g = NULL;
+        struct runner r = {0};
+        struct err e = {0};
+        int32_t t[NTOK];
+        float got[M_VOCAB];
+
+        tokens(t, NTOK);
+        m_make(&m, &m_archs[i], 4);
+        for (int k = 0; k < m.nt; k++)
+            m.t[k].v[0] = odd[i];
+        file = m_pack(&m);
+        ok(!gguf_open_memory(&g, "nan", &file, 1, &e) &&
+               !runner_open(&r, g, &o, &e) &&
+               !runner_run(&r, t, 0, NTOK, RUN_LAST, got, &e) &&
+               !(fabsf(got[0]) < 1e30f),
+           "weights of %g", (double)odd[i]);
+        runner_close(&r);
+        gguf_close(g);
+        m_free(&m);
+    }
+}
+
+int main(void)
+{
+    for (int i = 0; i < M_NARCH; i++)
+        check_arch(&m_archs[i], i);
+    check_bad_keys();
+    check_missing_keys();
+    check_unknown();
+    check_nan();
+    for (int i = 0; i < M_NARCH; i++)
+        check_tensors(&m_archs[i], i);
+    return tap_done();
+}
