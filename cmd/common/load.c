@@ -48,11 +48,8 @@ static unsigned cpu_mask(void)
         const char *name;
         unsigned mask;
     } levels[] = {
-        {"ref", 0},
-        {"avx2", CPU_AVX2},
-        {"avx512", CPU_AVX2 | CPU_AVX512},
-        {"amx", ~0u},
-        {"neon", CPU_NEON},
+        {"ref", 0},   {"avx2", CPU_AVX2}, {"avx512", CPU_AVX2 | CPU_AVX512},
+        {"amx", ~0u}, {"neon", CPU_NEON},
     };
     const char *want = getenv("LLM_CPU");
     struct err e = {0};
@@ -120,8 +117,8 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
     if (model_open(&l->model, l->gguf, l->be, &o, &e))
         die(&e);
     k = *model_kv(l->model);
-    k.positions = slide ? SLIDE_POSITIONS
-                        : (int64_t)model_context(l->model) * nseq;
+    k.positions =
+        slide ? SLIDE_POSITIONS : (int64_t)model_context(l->model) * nseq;
     k.max_batch = chunk;
     k.nseq = nseq;
     if (kv_new(&l->kv, l->be, &k, &e)) {

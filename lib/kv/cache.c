@@ -303,7 +303,7 @@ const int32_t *kv_seq_pages(const struct kv_seq *s, int group)
 }
 
 /* The name of a page of tokens T after one called BEFORE. */
-static XXH128_hash_t name_of(const XXH128_hash_t *before, const int32_t *t)
+XXH128_hash_t kv_page_name(const XXH128_hash_t *before, const int32_t *t)
 {
     unsigned char b[16 + BE_PAGE * 4] = {0};
     XXH128_canonical_t c;
@@ -317,7 +317,7 @@ static XXH128_hash_t name_of(const XXH128_hash_t *before, const int32_t *t)
 }
 
 /* The first page that group G of N tokens must have. */
-static int low_page(const struct kv *kv, int g, int n)
+int kv_low_page(const struct kv *kv, int g, int n)
 {
     return kv_state_low(kv->pool[g].window, n) / BE_PAGE;
 }
@@ -337,7 +337,7 @@ static int count_known(const struct kv *kv, const XXH128_hash_t *name, int n)
             run[g] = here ? run[g] + 1 : 0;
             if (!here && !kv->pool[g].window)
                 return best;
-            good &= run[g] > i - low_page(kv, g, (i + 1) * BE_PAGE);
+            good &= run[g] > i - kv_low_page(kv, g, (i + 1) * BE_PAGE);
         }
         if (good)
             best = i + 1;
@@ -357,12 +357,12 @@ int kv_seq_match(struct kv_seq *s, const int32_t *t, int n)
     if (!s->kv->npool || make_room(s, k))
         return 0;
     for (int i = 0; i < k; i++)
-        s->name[i] = name_of(i ? &s->name[i - 1] : NULL, t + i * BE_PAGE);
+        s->name[i] = kv_page_name(i ? &s->name[i - 1] : NULL, t + i * BE_PAGE);
     k = count_known(s->kv, s->name, k);
     for (int g = 0; g < s->kv->npool; g++) {
         struct kv_pool *p = &s->kv->pool[g];
 
-        s->first[g] = low_page(s->kv, g, k * BE_PAGE);
+        s->first[g] = kv_low_page(s->kv, g, k * BE_PAGE);
         s->last[g] = k;
         for (int i = s->first[g]; i < k; i++) {
             s->table[g][i] = kv_pool_find(p, s->name[i]);
@@ -435,12 +435,12 @@ int kv_seq_reserve(struct kv_seq *s, int n, struct err *e)
     if (to > kv->npage)
         return err_set(e, ERR_NOMEM, "the KV cache is full");
     for (int g = 0; g < kv->npool; g++)
-        if (!has_room(s, g, low_page(kv, g, s->n), from, to))
+        if (!has_room(s, g, kv_low_page(kv, g, s->n), from, to))
             return err_set(e, ERR_NOMEM, "the KV cache is full");
     if (make_room(s, to))
         return err_nomem(e);
     for (int g = 0; g < kv->npool; g++)
-        make_pages(s, g, low_page(kv, g, s->n), from, to);
+        make_pages(s, g, kv_low_page(kv, g, s->n), from, to);
     if (s->n + n > s->room)
         s->room = s->n + n;
     return 0;
@@ -469,7 +469,8 @@ static void share_page(struct kv_seq *s, int i)
 static void name_pages(struct kv_seq *s, int from)
 {
     for (int i = from; i < s->n / BE_PAGE; i++) {
-        s->name[i] = name_of(i ? &s->name[i - 1] : NULL, s->tok + i * BE_PAGE);
+        s->name[i] =
+            kv_page_name(i ? &s->name[i - 1] : NULL, s->tok + i * BE_PAGE);
         if (!s->alone)
             share_page(s, i);
     }
@@ -499,7 +500,7 @@ int kv_seq_cut(struct kv_seq *s, int n)
 
     assert(n >= 0 && n <= s->n);
     for (int g = 0; g < s->kv->npool && n; g++)
-        if (s->first[g] > low_page(s->kv, g, n))
+        if (s->first[g] > kv_low_page(s->kv, g, n))
             return -1;
     for (int g = 0; g < s->kv->npool; g++) {
         int from = last > s->first[g] ? last : s->first[g];

@@ -71,6 +71,11 @@ struct kv_seq {
     bool alone; /* its pages are not to be found, nor others found for it */
 };
 
+/* The name of a page of tokens T after one called BEFORE (NULL: none). */
+XXH128_hash_t kv_page_name(const XXH128_hash_t *before, const int32_t *t);
+/* The first page that group G must have of N tokens. */
+int kv_low_page(const struct kv *kv, int g, int n);
+
 /* The empty sequence S becomes the N tokens T with pages of its own under each
  * position, in group G from page FROM[G] on.  0 or ERR_NOMEM. */
 int kv_seq_fill(struct kv_seq *s, const int32_t *t, int n, const int *from,

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ * decode.h - what the files of llm-decode share. */
+#ifndef LLM_CMD_DECODE_H
+#define LLM_CMD_DECODE_H
+
+#include "cmd/common/load.h"
+#include "cmd/common/prompts.h"
+#include "cmd/common/sampling.h"
+#include "cmd/common/text.h"
+#include "run/run.h"
+
+/* ---- asked.c: what is asked for a sequence ---- */
+
+enum { ASKED_MAX_LOGPROBS = 1024 };
+
+struct asked {
+    struct sampling sampling;
+    struct stop_set stop;
+    int64_t n;
+    bool ignore_eos;
+    int logprobs;
+};
+
+/* A copy of the COMMON options for one sequence. */
+struct asked *asked_new(const struct asked *common, struct err *e);
+void asked_free(void *q);
+/* Take a "set" record; 1 when it is what llm-prefill tells of the model, and
+ * goes no further.  ERR_UNSUPPORTED names an option that is not known. */
+int asked_set(struct asked *q, const struct wire_rec *r, struct err *e);
+
+/* ---- answer.c: results in the order of their prompts ---- */
+
+struct answer;
+
+struct answers {
+    struct wire_out *out; /* NULL: text */
+    struct text text;
+    const struct tok *tok;
+    bool unordered; /* write them as they are made */
+    bool times;     /* "time" and "reused" in end records */
+    bool echo;      /* the prompt first */
+    bool verbose;
+    struct answer *first, *last;
+    int worst; /* exit status */
+};
+
+/* The answer to P begins: it has its place now.  P is its own from here on. */
+struct answer *answer_new(struct answers *a, struct prompt *p, struct err *e);
+/* What happens to it.  After RUN_END it is gone. */
+int answer_event(struct answers *a, struct answer *x,
+                 const struct run_event *ev, struct err *e);
+/* It failed before it ran. */
+int answer_failed(struct answers *a, struct answer *x, const struct err *why,
+                  struct err *e);
+
+#endif

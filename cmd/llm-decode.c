@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ * llm-decode.c - token streams, or KV states, to the tokens that follow. */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/common/io.h"
+#include "cmd/common/model.h"
+#include "cmd/common/progress.h"
+#include "cmd/common/sampling.h"
+#include "cmd/common/state.h"
+#include "cmd/decode/decode.h"
+
+enum { READ_AHEAD = 2 }; /* whole prompts that wait, for each that runs */
+
+static struct asked common = {.n = -1, .logprobs = -1};
+static long long count = -1;
+static int batch = 1, unordered, ignore_eos, logprobs = -1, strict, echo, times,
+           quiet, verbose, keep_tokens, zstd, chunk = RUN_CHUNK;
+static const char *kv_both, *kv_in, *kv_out, *overflow = "error";
+static struct cli_list stops;
+static const struct cli_opt opts[] = {
+    {'n', "count", CLI_LONG, &count, "count",
+     "at most this many tokens a sequence; default: no limit"},
+    {0, "stop", CLI_LIST, &stops, "text", "end before this text"},
+    {0, "ignore-eos", CLI_FLAG, &ignore_eos, NULL,
+     "never end by the model's own end tokens"},
+    {0, "", CLI_GROUP, sampling_opts, NULL, NULL},
+    {0, "logprobs", CLI_INT, &logprobs, "count",
+     "log-probability of each token, and of this many others"},
+    {'b', "batch", CLI_INT, &batch, "count", "sequences at once; default: 1"},
+    {0, "unordered", CLI_FLAG, &unordered, NULL,
+     "write tokens as they come, not in the order of the prompts"},
+    {0, "echo", CLI_FLAG, &echo, NULL, "the prompt before its answer"},
+    {0, "overflow", CLI_STR, &overflow, "error|stop|shift|slide",
+     "what a full context is; default: error"},
+    {0, "keep", CLI_INT, &keep_tokens, "count",
+     "tokens that --overflow shift leaves at the front"},
+    {0, "strict", CLI_FLAG, &strict, NULL,
+     "exit with 6 when a context was full"},
+    {0, "kv", CLI_STR, &kv_both, "file", "--kv-in and --kv-out"},
+    {0, "kv-in", CLI_STR, &kv_in, "file", "begin with the state in this file"},
+    {0, "kv-out", CLI_STR, &kv_out, "file", "leave the state there at the end"},
+    {0, "", CLI_GROUP, state_cache_opts, NULL, NULL},
+    {0, "zstd", CLI_FLAG, &zstd, NULL, "compress the state"},
+    {0, "chunk", CLI_INT, &chunk, "count",
+     "tokens of a prompt to run at once; default: 512"},
+    {0, "timings", CLI_FLAG, &times, NULL, "seconds, in the end records"},
+    {0, "", CLI_GROUP, load_opts, NULL, NULL},
+    {0, "", CLI_GROUP, io_stream_opts, NULL, NULL},
+    {'q', "quiet", CLI_FLAG, &quiet, NULL, "no progress, no notes"},
+    {'v', "verbose", CLI_FLAG, &verbose, NULL, "say how it went"},
+    {0},
+};
+static const struct cli cli = {"llm-decode", "model [file ...]",
+                               "continue token streams", opts};
+
+static struct program {
+    struct load load;
+    struct run *run;
+    struct answers answers;
+    struct kv_disk *cache;
+    int sequences;
+} prog;
+
+static volatile sig_atomic_t interrupted;
+
+/* The first Ctrl-C ends after a whole token; the next one at once. */
+static void on_interrupt(int sig)
+{
+    interrupted = 1;
+    signal(sig, SIG_DFL);
+}
+
+/* ---- events ---- */
+
+static int ended(const struct run_event *ev, struct err *e)
+{
+    struct answers *a = &prog.answers;
+    int bad = 0;
+
+    if (ev->error) {
+        warn("sequence %llu: %s", (unsigned long long)ev->seq, ev->error->msg);
+        bad = status(ev->error);
+    } else if (strict && !strcmp(ev->why, "context")) {
+        bad = 6;
+    }
+    if (bad > a->worst)
+        a->worst = bad;
+    if (verbose)
+        warn("sequence %llu: %s; %lld + %lld tokens, %lld reused; first after "
+             "%.3f s, all after %.3f s, %.1f tokens/s",
+             (unsigned long long)ev->seq, ev->why, (long long)ev->nprompt,
+             (long long)ev->ntokens, (long long)ev->nreused, ev->first_s,
+             ev->total_s,
+             ev->ntokens > 1
+                 ? (double)(ev->ntokens - 1) / (ev->total_s - ev->first_s)
+                 : 0.0);
+    else if (ev->nreused && (kv_in || prog.cache) && !quiet)
+        warn("sequence %llu: %lld of %lld tokens reused",
+             (unsigned long long)ev->seq, (long long)ev->nreused,
+             (long long)ev->nprompt);
+    if (prog.cache && ev->state && state_cache_save(prog.cache, ev->state, e))
+        return -1;
+    if (kv_out && ev->state)
+        return state_write(kv_out, cli.prog, &prog.load, ev->state,
+                           zstd ? KV_ZSTD : 0, e);
+    return 0;
+}
+
+static int on_event(void *arg, const struct run_event *ev, struct err *e)
+{
+    (void)arg;
+    if (ev->kind == RUN_PROMPT) {
+        if (ev->done < ev->of)
+            progress_show(ev->done, ev->of);
+        else
+            progress_clear();
+        return 0;
+    }
+    if (ev->kind == RUN_END && ended(ev, e))
+        return -1;
+    return answer_event(&prog.answers, ev->data, ev, e);
+}
+
+/* ---- --cache ---- */
+
+static int before(void *arg, struct kv *kv, struct kv_seq **s,
+                  const int32_t *tokens, int n, struct err *e)
+{
+    (void)kv;
+    return kv_disk_load(arg, s, tokens, n, e);
+}
+
+static int after(void *arg, const struct kv_seq *s, struct err *e)
+{
+    return state_cache_save(arg, s, e);
+}
+
+/* ---- prompts ---- */
+
+static int on_open(void *arg, struct prompt *p, struct err *e)
+{
+    (void)arg;
+    p->data = asked_new(&common, e);
+    p->free_data = asked_free;
+    return p->data ? 0 : -1;
+}
+
+static int on_set(void *arg, struct prompt *p, const struct wire_rec *r,
+                  struct err *e)
+{
+    (void)arg;
+    return asked_set(p->data, r, e);
+}
+
+static int add(struct prompt *p, struct err *e)
+{
+    static uint64_t stream;
+    struct asked *q = p->data;
+    struct run_request req = {.seq = p->seq,
+                              .key = q->sampling.own_seed ? 0 : p->seq,
+                              .sampling = q->sampling.o,
+                              .stop = q->stop,
+                              .n = q->n,
+                              .ignore_eos = q->ignore_eos,
+                              .logprobs = q->logprobs};
+    struct answer *x = answer_new(&prog.answers, p, e);
+    struct err mine = p->failed;
+
+    if (!x) {
+        prompt_free(p);
+        return -1;
+    }
+    if (unordered && p->stream != stream) /* numbers may come again */
+        while (run_busy(prog.run))
+            if (run_step(prog.run, on_event, NULL, e))
+                return -1;
+    stream = p->stream;
+    if (!mine.code && kv_in && !p->state)
+        state_read(&p->state, &prog.load, kv_in, kv_both != NULL, &mine);
+    if (!mine.code && (kv_in || kv_out) && prog.sequences++)
+        err_set(&mine, ERR_USAGE,
+                "--kv, --kv-in and --kv-out are for one sequence");
+    if (!mine.code && !p->n && p->state)
+        prompt_of_state(p, &mine);
+    req.prompt = p->ids;
+    req.nprompt = p->n;
+    req.state = p->state;
+    req.data = x;
+    if (!mine.code) {
+        p->state = NULL;
+        run_add(prog.run, &req, &mine);
+    }
+    if (!mine.code)
+        return 0;
+    if (mine.code == ERR_NOMEM) {
+        *e = mine;
+        return -1;
+    }
+    warn("sequence %llu: %s", (unsigned long long)p->seq, mine.msg);
+    if (status(&mine) > prog.answers.worst)
+        prog.answers.worst = status(&mine);
+    return answer_failed(&prog.answers, x, &mine, e);
+}
+
+/* One input.  Prompts are read as long as some may run or soon will, and
+ * never waited for while others run. */
+static int input(void *arg, int fd, const char *name, struct err *e)
+{
+    struct prompts_use use = {.open = on_open,
+                              .set = on_set,
+                              .kv = prog.load.kv,
+                              .vocab = prog.load.vocab};
+    struct prompts *in;
+    struct prompt *p;
+    struct err failed = {0};
+    int got = 1, rc = 0;
+
+    (void)arg;
+    if (interrupted)
+        return 0;
+    if (prompts_open(&in, fd, name, &use, e))
+        return -1;
+    while (!rc && !interrupted && (got > 0 || run_busy(prog.run))) {
+        while (!rc && got > 0 && !interrupted &&
+               run_busy(prog.run) < batch * READ_AHEAD &&
+               prompts_wait(in, run_busy(prog.run) ? 0 : -1)) {
+            got = prompts_next(&p, in, &failed);
+            if (got == 1)
+                rc = add(p, e);
+        }
+        if (!rc && run_busy(prog.run) && !interrupted)
+            rc = run_step(prog.run, on_event, NULL, e);
+    }
+    progress_clear();
+    if (!rc && interrupted)
+        rc = run_interrupt(prog.run, on_event, NULL, e);
+    if (!rc && got < 0 && !interrupted) {
+        *e = failed;
+        rc = -1;
+    }
+    prompts_close(in);
+    return rc;
+}
+
+/* ---- the program ---- */
+
+static void check_options(void)
+{
+    if (batch < 1 || batch > 1024)
+        usage_error(&cli, "--batch must be 1 to 1024");
+    if (chunk < 1)
+        usage_error(&cli, "--chunk must be at least 1");
+    if (count < -1)
+        usage_error(&cli, "--count must be at least 0");
+    if (logprobs < -1 || logprobs > ASKED_MAX_LOGPROBS)
+        usage_error(&cli, "--logprobs must be 0 to %d", ASKED_MAX_LOGPROBS);
+    if (keep_tokens < 0)
+        usage_error(&cli, "--keep must be at least 0");
+    if (kv_both && (kv_in || kv_out))
+        usage_error(&cli, "--kv is --kv-in and --kv-out of the same name");
+    if (kv_both)
+        kv_in = kv_out = kv_both;
+    common.n = count;
+    common.ignore_eos = ignore_eos;
+    common.logprobs = logprobs;
+    for (int i = 0; i < stops.n; i++)
+        if (stop_add(&common.stop, stops.v[i], strlen(stops.v[i]), NULL))
+            usage_error(&cli, "--stop needs a text");
+}
+
+static void open_all(const char *operand)
+{
+    static const char *const words[] = {"error", "stop", "shift", "slide",
+                                        NULL};
+    int how = cli_choice(&cli, "overflow", overflow, words);
+    struct run_config c = {.batch = batch,
+                           .chunk = chunk,
+                           .overflow = how == 3 ? RUN_OVERFLOW_STOP
+                                                : (enum run_overflow)how,
+                           .keep = keep_tokens};
+    struct err e = {0};
+
+    load_open(&prog.load, &cli, operand, batch, chunk + batch, how == 3);
+    sampling_init(&common.sampling, &cli, prog.load.gguf);
+    c.model = prog.load.model;
+    c.kv = prog.load.kv;
+    c.tok = prog.load.tok;
+    prog.cache = state_cache(&cli, &prog.load);
+    if (prog.cache) {
+        c.before = before;
+        c.after = after;
+        c.cache_arg = prog.cache;
+    }
+    if (run_new(&prog.run, &c, &e))
+        die(&e);
+    prog.answers.tok = prog.load.tok;
+    prog.answers.unordered = unordered;
+    prog.answers.times = times;
+    prog.answers.echo = echo;
+}
+
+int main(int argc, char **argv)
+{
+    struct err e = {0};
+    int i = cli_parse(&cli, argc, argv), st;
+
+    if (i == argc)
+        usage_error(&cli, "a model is missing");
+    check_options();
+    progress_init(quiet);
+    open_all(argv[i++]);
+    io_stream(&cli, &prog.answers.out);
+    prog.answers.text.newline = !prog.answers.out;
+    if (prog.answers.out)
+        model_header(prog.answers.out, cli.prog, prog.load.gguf);
+    signal(SIGINT, on_interrupt);
+    st = io_each(argv + i, argc - i, input, NULL);
+    if (verbose)
+        load_report(&prog.load);
+    if (!prog.answers.out)
+        text_end_all(&prog.answers.text);
+    if (wire_out_close(prog.answers.out, &e) && !st)
+        die(&e);
+    run_free(prog.run);
+    kv_disk_close(prog.cache);
+    stop_free(&common.stop);
+    load_close(&prog.load);
+    st = cli_finish(st > prog.answers.worst ? st : prog.answers.worst);
+    return interrupted ? 130 : st;
+}
