@@ -6,7 +6,6 @@
  * what penalties look back to; they are not written again.
  */
 #include <errno.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,58 +36,6 @@ static const struct cli cli = {"llm-sample", "[file ...]",
 
 static struct wire_out *out; /* NULL: text */
 static int worst;            /* exit status */
-
-/* The sequences of a stream, by number, and in a list to be freed. */
-static struct seq *all;
-static void *by_number;
-
-static int compare(const void *a, const void *b)
-{
-    uint64_t x = ((const struct seq *)a)->number;
-    uint64_t y = ((const struct seq *)b)->number;
-
-    return x < y ? -1 : x > y;
-}
-
-static struct seq *find(uint64_t number, bool make, struct err *e)
-{
-    struct seq probe = {.number = number}, *q;
-    struct seq **at = tfind(&probe, &by_number, compare);
-
-    if (at || !make)
-        return at ? *at : NULL;
-    q = seq_new(number, &common, e);
-    if (!q)
-        return NULL;
-    if (!tsearch(q, &by_number, compare)) {
-        seq_free(q);
-        err_nomem(e);
-        return NULL;
-    }
-    q->next = all;
-    if (all)
-        all->before = q;
-    all = q;
-    return q;
-}
-
-static void forget(struct seq *q)
-{
-    tdelete(q, &by_number, compare);
-    if (q->before)
-        q->before->next = q->next;
-    else
-        all = q->next;
-    if (q->next)
-        q->next->before = q->before;
-    seq_free(q);
-}
-
-static void forget_all(void)
-{
-    while (all)
-        forget(all);
-}
 
 /* ---- records ---- */
 
@@ -174,14 +121,14 @@ static int end(struct seq *q, const struct wire_rec *r, struct err *e)
     int rc = 0;
 
     if (!over && !strcmp(r->end.why, "input")) {
-        if (!q && !(q = find(r->seq, true, e)))
+        if (!q && !(q = seq_find(r->seq, &common, e)))
             return -1;
         rc = put_end(q, "length", e);
     } else if (!over && out) {
         rc = wire_put(out, r, e);
     }
     if (q)
-        forget(q);
+        seq_forget(q);
     return rc;
 }
 
@@ -193,8 +140,9 @@ static int record(const struct wire_rec *r, const char *name, struct err *e)
     struct seq *q;
 
     if (r->kind == WIRE_HEADER)
-        forget_all(); /* another stream, with its own numbers */
-    q = r->kind == WIRE_HEADER ? NULL : find(r->seq, ours, e);
+        seq_forget_all(); /* another stream, with its own numbers */
+    q = r->kind == WIRE_HEADER ? NULL
+                               : seq_find(r->seq, ours ? &common : NULL, e);
     if (ours && !q)
         return -1;
     if (r->kind == WIRE_END)
@@ -228,7 +176,7 @@ static int input(void *arg, int fd, const char *name, struct err *e)
             got = -1;
             break;
         }
-    forget_all();
+    seq_forget_all();
     wire_in_close(in);
     return got;
 }

@@ -42,9 +42,12 @@ struct seq {
     struct seq *next, *before;
 };
 
-struct seq *seq_new(uint64_t number, const struct settings *common,
-                    struct err *e);
-void seq_free(struct seq *q);
+/* The sequence of this number, made with the COMMON settings when it is new;
+ * NULL when memory ran out, or COMMON is NULL and there is none. */
+struct seq *seq_find(uint64_t number, const struct settings *common,
+                     struct err *e);
+void seq_forget(struct seq *q);
+void seq_forget_all(void);
 /* It has ended: no more is needed than to know that. */
 void seq_end(struct seq *q);
 /* Tokens of it that came. */

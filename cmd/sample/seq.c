@@ -1,36 +1,74 @@
 /* SPDX-License-Identifier: MIT
  * seq.c - one sequence: what it was, and what comes next. */
 #include <math.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/sample/sample.h"
 
-struct seq *seq_new(uint64_t number, const struct settings *common,
-                    struct err *e)
-{
-    struct seq *q = calloc(1, sizeof *q);
+/* The sequences of a stream, by number, and in a list to be freed. */
+static struct seq *all;
+static void *by_number;
 
+static int compare(const void *a, const void *b)
+{
+    uint64_t x = ((const struct seq *)a)->number;
+    uint64_t y = ((const struct seq *)b)->number;
+
+    return x < y ? -1 : x > y;
+}
+
+static void seq_free(struct seq *q)
+{
+    settings_fini(&q->set);
+    sampler_free(q->sampler);
+    free(q->past);
+    free(q);
+}
+
+struct seq *seq_find(uint64_t number, const struct settings *common,
+                     struct err *e)
+{
+    struct seq probe = {.number = number}, *q;
+    struct seq **at = tfind(&probe, &by_number, compare);
+
+    if (at || !common)
+        return at ? *at : NULL;
+    q = calloc(1, sizeof *q);
     if (!q) {
         err_nomem(e);
         return NULL;
     }
     q->number = number;
-    if (settings_copy(&q->set, common, e)) {
+    if (settings_copy(&q->set, common, e) || !tsearch(q, &by_number, compare)) {
+        err_nomem(e);
         seq_free(q);
         return NULL;
     }
+    q->next = all;
+    if (all)
+        all->before = q;
+    all = q;
     return q;
 }
 
-void seq_free(struct seq *q)
+void seq_forget(struct seq *q)
 {
-    if (!q)
-        return;
-    settings_fini(&q->set);
-    sampler_free(q->sampler);
-    free(q->past);
-    free(q);
+    tdelete(q, &by_number, compare);
+    if (q->before)
+        q->before->next = q->next;
+    else
+        all = q->next;
+    if (q->next)
+        q->next->before = q->before;
+    seq_free(q);
+}
+
+void seq_forget_all(void)
+{
+    while (all)
+        seq_forget(all);
 }
 
 void seq_end(struct seq *q)

@@ -26,7 +26,7 @@ struct sampler {
     size_t n;
     kern_unary_fn *exp;
     float *max;      /* of each block of scores */
-    uint64_t *list;  /* [n]: tokens that are left */
+    uint64_t *list;  /* [n]: tokens that are left; and as much to sort them */
     float *w;        /* [n]: weights, of the list or of all */
     float *work;     /* [n]: scores after biases and penalties; or NULL */
     uint32_t *count; /* [n]: zeros between calls; NULL without penalties */
@@ -102,7 +102,7 @@ struct sampler *sampler_new(const struct sample_opts *o, int n_vocab,
     s->o = *o;
     s->n = n;
     s->max = malloc((n + SELECT_BLOCK - 1) / SELECT_BLOCK * sizeof *s->max);
-    s->list = malloc(n * sizeof *s->list);
+    s->list = malloc(2 * n * sizeof *s->list);
     s->w = malloc(n * sizeof *s->w);
     if (!s->max || !s->list || !s->w)
         goto nomem;
@@ -223,7 +223,7 @@ static size_t gather(struct sampler *s, const float *x, float top, double z)
             weigh_list(s, m, top, 1) >= z * o->top_p * (1 + 1e-9))
             break;
     }
-    select_sort(s->list, m);
+    select_sort(s->list, m, s->list + s->n);
     weigh_list(s, m, top, 1);
     return m;
 }

@@ -87,10 +87,39 @@ static void unheap(uint64_t *list, size_t n)
     }
 }
 
-void select_sort(uint64_t *list, size_t n)
+/* Sort by eleven bits of the items from SHIFT on, the greatest first, equals as
+ * they were. */
+static void by_digit(uint64_t *to, const uint64_t *list, size_t n, int shift)
 {
-    heapify(list, n);
-    unheap(list, n);
+    enum { DIGITS = 1 << 11 };
+    size_t at[DIGITS] = {0}, sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        at[list[i] >> shift & (DIGITS - 1)]++;
+    for (int d = DIGITS; d--;) {
+        size_t count = at[d];
+
+        at[d] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[at[list[i] >> shift & (DIGITS - 1)]++] = list[i];
+}
+
+void select_sort(uint64_t *list, size_t n, uint64_t *room)
+{
+    enum { MANY = 2000 }; /* from there on digits are faster */
+
+    if (n < MANY) {
+        heapify(list, n);
+        unheap(list, n);
+        return;
+    }
+    /* Ids ascend, so that equal scores are in order already. */
+    by_digit(room, list, n, 32);
+    by_digit(list, room, n, 43);
+    by_digit(room, list, n, 54);
+    memcpy(list, room, n * sizeof *list);
 }
 
 /* What K blocks reach; nothing when there are not as many. */

@@ -66,7 +66,8 @@ size_t select_top(uint64_t *list, size_t k, const float *max, const float *x,
 size_t select_from(uint64_t *list, float from, const float *max, const float *x,
                    size_t n);
 
-/* Put the greatest integer first. */
-void select_sort(uint64_t *list, size_t n);
+/* Put a list that is in order of its ids into that of its scores.  ROOM: for N
+ * more. */
+void select_sort(uint64_t *list, size_t n, uint64_t *room);
 
 #endif

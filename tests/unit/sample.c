@@ -257,7 +257,7 @@ static void scores(float *x, int n, int kind)
 static void test_top(void)
 {
     static const int sizes[] = {1, 2, 63, 64, 65, 128, 1000, 5000};
-    static uint64_t all[MAXN], list[MAXN];
+    static uint64_t all[MAXN], list[MAXN], room[MAXN];
     static float x[MAXN], max[MAXN];
     bool good = true, first = true, from = true;
     float top;
@@ -286,7 +286,7 @@ static void test_top(void)
             m = select_from(list, select_score(all[finite / 2]), max, x, n);
             for (size_t k = 1; k < m; k++)
                 from &= select_id(list[k - 1]) < select_id(list[k]);
-            select_sort(list, m);
+            select_sort(list, m, room);
             from &= m > finite / 2 && !memcmp(list, all, m * sizeof *all) &&
                     (m == finite ||
                      select_score(all[m]) < select_score(all[finite / 2]));
