@@ -287,6 +287,7 @@ static void open_all(const char *operand)
     load_open(&prog.load, &cli, operand, batch, chunk + batch, how == 3);
     sampling_init(&common.sampling, &cli, prog.load.gguf);
     c.model = prog.load.model;
+    c.context = how == 3 ? LOAD_SLIDE : 0;
     c.kv = prog.load.kv;
     c.tok = prog.load.tok;
     prog.cache = state_cache(&cli, &prog.load);

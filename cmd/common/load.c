@@ -10,8 +10,6 @@
 #include "cmd/common/cache.h"
 #include "cmd/common/model.h"
 
-enum { SLIDE_POSITIONS = 1 << 22 };
-
 static int threads, context, share, no_pack;
 static const char *kv_type = "f16", *device = "cpu";
 
@@ -117,8 +115,7 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
     if (model_open(&l->model, l->gguf, l->be, &o, &e))
         die(&e);
     k = *model_kv(l->model);
-    k.positions =
-        slide ? SLIDE_POSITIONS : (int64_t)model_context(l->model) * nseq;
+    k.positions = slide ? LOAD_SLIDE : (int64_t)model_context(l->model) * nseq;
     k.max_batch = chunk;
     k.nseq = nseq;
     if (kv_new(&l->kv, l->be, &k, &e)) {

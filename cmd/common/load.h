@@ -13,6 +13,8 @@
 /* Group: -t, -c, --kv-type, --device, --share, --no-pack. */
 extern const struct cli_opt load_opts[];
 
+enum { LOAD_SLIDE = 1 << 22 }; /* positions of a sequence that slides */
+
 struct load {
     struct gguf *gguf;
     struct tok *tok;

@@ -108,6 +108,8 @@ int run_new(struct run **out, const struct run_config *c, struct err *e)
     r->c = *c;
     if (!r->c.chunk)
         r->c.chunk = RUN_CHUNK;
+    if (!r->c.context)
+        r->c.context = model_context(c->model);
     r->part = calloc((size_t)c->batch, sizeof *r->part);
     r->who = calloc((size_t)c->batch, sizeof *r->who);
     if (!r->part || !r->who || !(r->step = step_new(c->model, c->kv, e)) ||
@@ -188,7 +190,7 @@ static int make_sampler(struct live *l, const struct run *r,
 static int check(const struct run *r, const struct run_request *q,
                  struct err *e)
 {
-    int context = model_context(r->c.model);
+    int context = r->c.context;
 
     if (q->nprompt < 1)
         return err_set(e, ERR_FORMAT, "there are no tokens to continue");
@@ -384,7 +386,7 @@ static int flush(struct run *r, struct live *l, const char *why,
  * others, so that a token more has room. */
 static int shift(struct run *r, struct live *l, struct err *e)
 {
-    int context = model_context(r->c.model);
+    int context = r->c.context;
     int keep = r->c.keep < context / 2 ? r->c.keep : context / 2;
     int half = (context - keep) / 2;
 
@@ -415,7 +417,7 @@ static int full(struct run *r, struct live *l, run_event_fn *fn, void *arg,
     if (r->c.overflow == RUN_OVERFLOW_STOP)
         return flush(r, l, "context", fn, arg, e);
     err_set(&failed, ERR_CONTEXT, "the context of %d tokens is full",
-            model_context(r->c.model));
+            r->c.context);
     if (show(l, SIZE_MAX, false, fn, arg, e))
         return -1;
     return finish(r, l, "error", NULL, &failed, fn, arg, e);
@@ -475,7 +477,7 @@ static int next_token(struct run *r, struct live *l, const float *logits,
         return finish(r, l, "stop", &l->q.stop.v[hit], NULL, fn, arg, e);
     if (q->n >= 0 && l->made >= q->n)
         return flush(r, l, "length", fn, arg, e);
-    if (l->ntokens > model_context(r->c.model))
+    if (l->ntokens > r->c.context)
         return full(r, l, fn, arg, e);
     return 0;
 }
@@ -485,7 +487,7 @@ static int next_token(struct run *r, struct live *l, const float *logits,
 /* L's turn has come: what of its prompt is known already? */
 static int begin(struct run *r, struct live *l, struct err *e)
 {
-    if (l->ntokens > model_context(r->c.model) && shift(r, l, e))
+    if (l->ntokens > r->c.context && shift(r, l, e))
         return -1;
     if (step_begin(r->c.kv, &l->kv, l->tokens, l->ntokens, e))
         return -1;

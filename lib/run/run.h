@@ -30,8 +30,9 @@ struct run_config {
     struct model *model;
     struct kv *kv;
     const struct tok *tok;
-    int batch; /* sequences at once */
-    int chunk; /* tokens of a prompt at once; 0: RUN_CHUNK */
+    int context; /* most tokens of a sequence; 0: the model's */
+    int batch;   /* sequences at once */
+    int chunk;   /* tokens of a prompt at once; 0: RUN_CHUNK */
     enum run_overflow overflow;
     int keep;
     /* After each chunk of a prompt and once before its first: may read more of
