@@ -114,6 +114,7 @@ struct tiny {
     struct m_tensor t[256];
     int nt;
     uint64_t seed;
+    void (*more)(struct gguf_out *o); /* keys; NULL: none */
     struct buf file;
 };
 
@@ -371,6 +372,8 @@ static inline struct gguf_str m_pack(struct tiny *m)
         else
             gguf_put_int(&o, k->name, k->type, (int64_t)k->num);
     }
+    if (m->more)
+        m->more(&o);
     for (int i = 0; i < m->nt; i++) {
         const struct m_tensor *t = &m->t[i];
         uint64_t ne[3] = {(uint64_t)t->ne[0], (uint64_t)t->ne[1],
