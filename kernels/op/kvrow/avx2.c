@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/op/kv/simd.h"
+#include "kernels/op/kvrow/simd.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernels/op/kv/kv.h"
+#include "kernels/op/kvrow/kvrow.h"
 
 #include <string.h>
 
 #include "base/cpu.h"
-#include "kernels/op/kv/q.h"
+#include "kernels/op/kvrow/q.h"
 
 bool kern_kv_ok(enum kern_kv t, int d)
 {
@@ -135,7 +135,7 @@ static char *v_ints(const void *page, int d, int pos, int b, size_t bytes)
 QUANTS(k, 16)
 QUANTS(v, 1)
 
-void kv_init(struct kern *k, unsigned flags)
+void kvrow_init(struct kern *k, unsigned flags)
 {
 #define ALL(type, name)                                                        \
     k->k_put[type] = k_put_##name;                                             \
@@ -150,9 +150,9 @@ void kv_init(struct kern *k, unsigned flags)
 #undef ALL
 #if defined(__x86_64__)
     if (flags & CPU_AVX2)
-        kv_avx2(k);
+        kvrow_avx2(k);
     if (flags & CPU_AVX512)
-        kv_avx512(k);
+        kvrow_avx512(k);
 #endif
     (void)flags;
 }

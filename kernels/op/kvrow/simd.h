@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * simd.h - rows of K and V on vectors: what avx2.c and avx512.c are made of.
  * Only putting: rows are taken back for snapshots alone. */
-#ifndef LLM_KERNELS_OP_KV_SIMD_H
-#define LLM_KERNELS_OP_KV_SIMD_H
+#ifndef LLM_KERNELS_OP_KVROW_SIMD_H
+#define LLM_KERNELS_OP_KVROW_SIMD_H
 
-#include "kernels/op/kv/kv.h"
-#include "kernels/op/kv/q.h"
+#include "kernels/op/kvrow/kvrow.h"
+#include "kernels/op/kvrow/q.h"
 #include "kernels/op/math/simd.h"
 
 #ifdef VL
@@ -170,7 +170,7 @@ static void k_put_q4_0(void *page, const float *x, int d, int pos)
     }
 }
 
-void SIMD(kv)(struct kern *k)
+void SIMD(kvrow)(struct kern *k)
 {
     k->k_put[KV_F16] = k_put_f16;
     k->v_put[KV_F16] = v_put_f16;

@@ -4,8 +4,8 @@
  *
  * A scale that is NaN or infinite makes every value of its block NaN or
  * infinite, whatever the integers. */
-#ifndef LLM_KERNELS_OP_KV_Q_H
-#define LLM_KERNELS_OP_KV_Q_H
+#ifndef LLM_KERNELS_OP_KVROW_Q_H
+#define LLM_KERNELS_OP_KVROW_Q_H
 
 #include "kernels/op/math/half.h"
 
