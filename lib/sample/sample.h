@@ -26,7 +26,7 @@ struct sample_bias {
 
 struct sample_opts {
     float temp;              /* 0.8 */
-    int top_k;               /* 40; 0: off */
+    int top_k;               /* 40; 0 or -1: off */
     float top_p;             /* 0.95; 1: off */
     float min_p;             /* 0.05; 0: off */
     float repeat_penalty;    /* 1: off */
@@ -65,8 +65,9 @@ struct sample_result {
 };
 
 /* Pick the successor of position POS of sequence SEQ, whose tokens so far are
- * HISTORY[NHIST].  LOGITS are read only.  ERR_FORMAT: a NaN among them, or
- * nothing left to choose from.  WANT_LP: fill R->lp and R->top, too. */
+ * HISTORY[NHIST].  LOGITS are read only.  ERR_FORMAT: a NaN or plus infinity
+ * among them, or nothing left to choose from.  WANT_LP: fill R->lp, and R->top
+ * when R->ntop is more than 0. */
 int sampler_pick(struct sampler *s, struct sample_result *r,
                  const float *logits, uint64_t seq, uint64_t pos,
                  const int32_t *history, int nhist, bool want_lp,
