@@ -217,7 +217,6 @@ int run_add(struct run *r, const struct run_request *q, struct err *e)
     l->q = *q;
     l->q.stop = (struct stop_set){0};
     l->kv = q->state;
-    clock_gettime(CLOCK_MONOTONIC, &l->t0);
     if (check(r, q, e) || stop_copy(&l->q.stop, &q->stop, e) ||
         make_sampler(l, r, q, e))
         goto fail;
@@ -276,7 +275,7 @@ static int finish(struct run *r, struct live *l, const char *why,
                            .nprompt = l->q.nprompt,
                            .nreused = l->reused,
                            .first_s = l->first,
-                           .total_s = since(&l->t0),
+                           .total_s = l->begun ? since(&l->t0) : 0,
                            .state = failed ? NULL : l->kv};
     struct live **p = &r->active;
     int rc;
@@ -487,6 +486,7 @@ static int next_token(struct run *r, struct live *l, const float *logits,
 /* L's turn has come: what of its prompt is known already? */
 static int begin(struct run *r, struct live *l, struct err *e)
 {
+    clock_gettime(CLOCK_MONOTONIC, &l->t0);
     if (l->ntokens > r->c.context && shift(r, l, e))
         return -1;
     if (step_begin(r->c.kv, &l->kv, l->tokens, l->ntokens, e))

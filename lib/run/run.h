@@ -86,7 +86,7 @@ struct run_event {
     const char *stop; /* the stop string that was met, NSTOP bytes, or NULL */
     size_t nstop;
     int64_t ntokens, nprompt, nreused;
-    double first_s, total_s;    /* seconds since run_add() */
+    double first_s, total_s;    /* seconds since its turn came */
     const struct kv_seq *state; /* for kv_save(); not after an "error" */
 };
 /* -1 stops the step: run_step() fails with what is in *E. */
