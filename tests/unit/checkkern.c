@@ -426,7 +426,7 @@ int main(int argc, char **argv)
     check_seed = (uint64_t)time(NULL) * 2654435761u + (uint64_t)getpid();
     for (int l = 0; l < CHECK_LEVELS; l++)
         kern_init(&kern[l], check_level[l].flags & cpu_flags());
-    for (argv++; argc > 1 && !strncmp(*argv, "--", 2); argv++)
+    for (argv++; argc > 1 && *argv && !strncmp(*argv, "--", 2); argv++)
         if (!strcmp(*argv, "--list")) {
             list();
             return 0;
