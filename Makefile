@@ -88,6 +88,7 @@ $(TOOLS): $B/tools/%: $B/tests/tools/%.o $B/libllm.a
 $(FUZZ): $B/fuzz/%: $B/tests/fuzz/%.o $(if $(FUZZER),,$B/tests/fuzz/replay/main.o) $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(if $(FUZZER),-fsanitize=fuzzer) $(PKG_LIBS) -lm -lpthread
+$B/fuzz/kv: $(call obj,cmd/common/cli.c $(addprefix cmd/dump/,pass.c rows.c show.c))
 need = $(PKGCONF) --exists --print-errors $1 || { echo 'libraries are missing: make deps installs them' >&2; exit 1; }
 # Rebuild when the flags change, not only when the sources do, and archive
 # again when a source has gone.
