@@ -23,6 +23,10 @@ typedef __m256i tile256_scale_fn(const uint8_t *s, int g, int h);
 /* Words of 2 that are multiplied by the sums of groups 2 * G and 2 * G + 1. */
 typedef __m256i tile256_pair_fn(const uint8_t *s, int g, int h);
 
+/* Sums are added up in the order that is written: in gcc's own they take more
+ * registers than there are. */
+#define TILE256_KEEP(v) __asm__("" : "+x"(v))
+
 /* 4 activations in each lane. */
 TILE256_INLINE __m256i tile256_four(const void *x)
 {
@@ -90,10 +94,12 @@ TILE256_INLINE void tile256_sums(__m256i *s, int nc, const uint8_t *scale,
         __m256i m = pair(scale, g, h);
 
 #pragma GCC unroll 6
-        for (int c = 0; c < nc; c++)
+        for (int c = 0; c < nc; c++) {
             s[c] = _mm256_add_epi32(
                 s[c], _mm256_madd_epi16(
                           m, tile256_four(sum + c * (512 / group) + 4 * g)));
+            TILE256_KEEP(s[c]);
+        }
     }
 }
 
@@ -123,13 +129,16 @@ TILE256_INLINE void tile256_chunk(__m256i *in, int nc, struct tile256_form f,
                         _mm256_maddubs_epi16(v, tile256_four(x + c * 256 + i));
 
                     t[c] = i == s * step ? p : _mm256_add_epi16(t[c], p);
+                    TILE256_KEEP(t[c]);
                 }
             }
             if (part)
                 k = _mm256_slli_epi16(k, 4);
 #pragma GCC unroll 6
-            for (int c = 0; c < nc; c++)
+            for (int c = 0; c < nc; c++) {
                 in[c] = _mm256_add_epi32(in[c], _mm256_madd_epi16(t[c], k));
+                TILE256_KEEP(in[c]);
+            }
         }
 }
 
