@@ -32,7 +32,7 @@ struct job {
 
 /* Row I of P, WIDTH elements of type T. */
 void rows_get(float *x, const void *p, enum kern_kv t, int width, int i);
-/* N rows of WIDTH elements, of type FROM, appended to OUT as TO. */
+/* N rows of WIDTH elements, of type FROM, in the empty OUT as TO. */
 void rows_convert(struct buf *out, const void *p, enum kern_kv from,
                   enum kern_kv to, int width, int n);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/dump/dump.h"
 
@@ -17,26 +18,38 @@ static const struct kern *kernels(void)
     return &k;
 }
 
+static void check(const struct buf *b)
+{
+    struct err e = {0};
+
+    if (buf_ok(b, &e))
+        die(&e);
+}
+
 void rows_get(float *x, const void *p, enum kern_kv t, int width, int i)
 {
-    kernels()->v_get[t](x, p, width, i);
+    static struct buf row;
+    size_t n = kv_row_bytes(t, 1, width);
+
+    /* In a record it may lie anywhere. */
+    row.n = 0;
+    buf_put(&row, (const char *)p + (size_t)i * n, n);
+    check(&row);
+    kernels()->v_get[t](x, row.p, width, 0);
 }
 
 void rows_convert(struct buf *out, const void *p, enum kern_kv from,
                   enum kern_kv to, int width, int n)
 {
-    const struct kern *k = kernels();
-    float *x = malloc((size_t)width * sizeof *x);
-    void *q = buf_add(out, (size_t)n * kv_row_bytes(to, 1, width));
-    struct err e = {0};
+    struct buf x = {0};
 
-    if (!x || !q) {
-        err_nomem(&e);
-        die(&e);
-    }
+    buf_add(&x, (size_t)width * sizeof(float));
+    check(&x);
+    buf_add(out, (size_t)n * kv_row_bytes(to, 1, width));
+    check(out);
     for (int i = 0; i < n; i++) {
-        k->v_get[from](x, p, width, i);
-        k->v_put[to](q, x, width, i);
+        rows_get((void *)x.p, p, from, width, i);
+        kernels()->v_put[to](out->p, (void *)x.p, width, i);
     }
-    free(x);
+    buf_free(&x);
 }
