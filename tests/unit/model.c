@@ -208,6 +208,193 @@ static void check_missing_keys(void)
     m_free(&m);
 }
 
+/* Arrays with a number for each layer, or not. */
+static void check_arrays(void)
+{
+    static const struct {
+        const char *key;
+        int n;
+        double num;
+        enum err_code code;
+    } c[] = {
+        {"llama.attention.head_count", M_LAYERS, M_HEADS, ERR_NONE},
+        {"llama.feed_forward_length", M_LAYERS, M_FF, ERR_NONE},
+        {"llama.attention.head_count", M_LAYERS - 1, M_HEADS, ERR_FORMAT},
+        {"llama.attention.head_count_kv", M_LAYERS, 0, ERR_FORMAT},
+        {"llama.feed_forward_length", M_LAYERS + 1, M_FF, ERR_FORMAT},
+        {"llama.block_count", M_LAYERS, M_LAYERS, ERR_FORMAT},
+        {"llama.rope.dimension_sections", 4, 8, ERR_UNSUPPORTED},
+        {"tokenizer.ggml.tokens", M_VOCAB, 0, ERR_NONE},
+        {"tokenizer.ggml.tokens", M_VOCAB - 7, 0, ERR_NONE},
+        {"tokenizer.ggml.tokens", M_VOCAB + 1, 0, ERR_FORMAT},
+    };
+    static struct tiny m;
+    char msg[512];
+
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct m_key *k;
+        enum err_code code;
+        int said, known = 0;
+
+        m_make(&m, &m_archs[0], 5);
+        for (int j = 0; j < m.nkey; j++)
+            if (!strcmp(m.key[j].name, c[i].key))
+                known = j + 1;
+        k = &m.key[known ? known - 1 : m.nkey++];
+        snprintf(k->name, sizeof k->name, "%s", c[i].key);
+        k->n = c[i].n;
+        k->num = c[i].num;
+        code = open_it(&m, "", &said, msg);
+        ok(code == c[i].code, "%s: %d times %g: %s", c[i].key, c[i].n, c[i].num,
+           msg);
+        m_free(&m);
+    }
+}
+
+/* One value of the metadata changed to another: refused, or it runs. */
+static void check_mutants(const struct m_arch *a, int number)
+{
+    static const double odd[] = {0,        1,    2,          3,    5,   8,
+                                 -1,       4096, 2147483647, 4e9,  1e9, NAN,
+                                 INFINITY, 0.5,  1e-30,      1e30, 128};
+    static struct tiny m;
+    struct runner_opts o = {
+        .threads = 1, .cpu_mask = ~0u, .kv = KV_F16, .room = 64};
+    int32_t t[3] = {1, 2, 3};
+    float v[M_VOCAB];
+    int ran = 0, refused = 0, nkey;
+
+    m_make(&m, a, 13);
+    nkey = m.nkey;
+    for (int i = 0; i < nkey * (int)(sizeof odd / sizeof *odd); i++) {
+        struct m_key *k = &m.key[i % nkey], was = *k;
+        struct gguf_str file;
+        struct gguf *g = NULL;
+        struct runner r = {0};
+        struct err e = {0};
+        double d = odd[i / nkey];
+
+        k->num = d;
+        if (k->type == GGUF_U32 && d < 0)
+            k->type = GGUF_I32;
+        else if (k->type == GGUF_U32 && !(d <= 4e9 && d == floor(d)))
+            k->type = GGUF_F64;
+        file = m_pack(&m);
+        if (gguf_open_memory(&g, "mutant", &file, 1, &e) ||
+            runner_open(&r, g, &o, &e))
+            refused += e.code == ERR_FORMAT || e.code == ERR_UNSUPPORTED;
+        else
+            ran += !runner_run(&r, t, 0, 3, RUN_LAST, v, &e);
+        runner_close(&r);
+        gguf_close(g);
+        *k = was;
+    }
+    ok(ran && refused &&
+           ran + refused == nkey * (int)(sizeof odd / sizeof *odd),
+       "%s %d: of %d mutants %d run, %d are refused", a->name, number,
+       nkey * (int)(sizeof odd / sizeof *odd), ran, refused);
+    m_free(&m);
+}
+
+/* ---- rope, context and windows, as the caches of K and V are told ---- */
+
+static void check_rope(void)
+{
+    static const struct {
+        int arch, context;
+        const char *key, *word; /* WORD: a string; else NUM */
+        double num;
+        const char *want; /* in the words of model_kv() */
+    } c[] = {
+        {4, 0, "rope.freq_base", NULL, 5000,
+         "linear, base 5000, factor 1, times 1, 8 of 8 in halves"},
+        {0, 0, "rope.scaling.type", "none", 0, "none, base 10000, factor 1"},
+        {0, 0, "rope.scaling.type", "yarn", 0,
+         "yarn, base 10000, factor 2, times 1.06931, 8 of 8 in pairs"},
+        {12, 0, NULL, NULL, 0, "longrope, long, base 10000, factor 1, times"},
+        {12, 16, NULL, NULL, 0, "longrope, short, base 10000"},
+        {12, 17, NULL, NULL, 0, "longrope, long, base 10000"},
+        {10, 0, NULL, NULL, 0,
+         "linear, base 10000, factor 8, times 1, 8 of 8 in halves, "},
+    };
+    static struct tiny m;
+
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct runner_opts o = {.threads = 1,
+                                .cpu_mask = ~0u,
+                                .kv = KV_F32,
+                                .context = c[i].context};
+        struct gguf_str file;
+        struct gguf *g = NULL;
+        struct runner r = {0};
+        struct err e = {0};
+        const char *got = "";
+        struct m_key *k;
+
+        m_make(&m, &m_archs[c[i].arch], 21);
+        if (c[i].key) {
+            k = m_find_key(&m, c[i].key);
+            if (!k)
+                m_num(&m, c[i].key, GGUF_F32, c[i].num);
+            k = m_find_key(&m, c[i].key);
+            k->num = c[i].num;
+            k->str = c[i].word;
+        }
+        if (c[i].arch == 12) {
+            m_int(&m, "rope.scaling.original_context_length", 16);
+            m_add(&m, -1, "rope_factors_long.weight", M_HEAD / 2, 1, 1, 3, 1);
+            m_add(&m, -1, "rope_factors_short.weight", M_HEAD / 2, 1, 1, 1, 0);
+        }
+        file = m_pack(&m);
+        if (!gguf_open_memory(&g, "rope", &file, 1, &e) &&
+            !runner_open(&r, g, &o, &e))
+            got = model_kv(r.m)->rope;
+        ok(!strncmp(got, c[i].want, strlen(c[i].want)), "%s: %s %s", m.a->name,
+           got, e.msg);
+        if (c[i].arch == 10)
+            ok(strstr(got, "; windows: none, base 1000, factor 1, times 1"),
+               "%s: a table for windows", m.a->name);
+        runner_close(&r);
+        gguf_close(g);
+        m_free(&m);
+    }
+}
+
+static void check_context(void)
+{
+    static struct tiny m;
+    struct gguf_str file;
+    struct gguf *g = NULL;
+    struct be *be = NULL;
+    struct model *x = NULL;
+    struct err e = {0};
+    struct model_opts o = {.context = 3, .slide = true};
+
+    m_make(&m, &m_archs[9], 2); /* windows of 5 and none */
+    file = m_pack(&m);
+    ok(!gguf_open_memory(&g, "context", &file, 1, &e) &&
+           !be_open(&be, "cpu", &(struct be_opts){.threads = 1}, &e) &&
+           !model_open(&x, g, be, &(struct model_opts){0}, &e) &&
+           model_context(x) == M_CONTEXT &&
+           model_trained_context(x) == M_CONTEXT &&
+           model_kv(x)->layer[0].window == 5 &&
+           model_kv(x)->layer[1].window == 0 && model_n_vocab(x) == M_VOCAB &&
+           !strcmp(model_arch(x), "gemma2"),
+       "context and windows of the file %s", e.msg);
+    model_close(x);
+    ok(!model_open(&x, g, be, &o, &e) && model_context(x) == 3 &&
+           model_kv(x)->layer[0].window == 3 &&
+           model_kv(x)->layer[1].window == 3,
+       "sliding: no layer sees more than the context %s", e.msg);
+    model_close(x);
+    o = (struct model_opts){.context = -1};
+    ok(model_open(&x, g, be, &o, &e) && e.code == ERR_USAGE,
+       "a context below 0: %s", e.msg);
+    be_close(be);
+    gguf_close(g);
+    m_free(&m);
+}
+
 /* Every tensor, of every architecture: gone, misshapen, of a type that cannot
  * be, or twice as many dimensions. */
 static void check_tensors(const struct m_arch *a, int number)
@@ -312,8 +499,13 @@ int main(void)
         check_arch(&m_archs[i], i);
     check_bad_keys();
     check_missing_keys();
+    check_arrays();
     check_unknown();
     check_nan();
+    check_rope();
+    check_context();
+    for (int i = 0; i < M_NARCH; i++)
+        check_mutants(&m_archs[i], i);
     for (int i = 0; i < M_NARCH; i++)
         check_tensors(&m_archs[i], i);
     return tap_done();

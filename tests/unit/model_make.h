@@ -98,6 +98,7 @@ struct m_key {
     enum gguf_type type;
     double num;
     const char *str;
+    int n; /* an array of so many NUMs; 0: one */
 };
 
 struct m_tensor {
@@ -351,6 +352,15 @@ static inline struct m_tensor *m_find(struct tiny *m, int layer,
     return NULL;
 }
 
+static inline void m_put_array(struct gguf_out *o, const struct m_key *k)
+{
+    unsigned char p[4 * 64];
+
+    for (int i = 0; i < k->n && i < 64; i++)
+        wr_u32(p + 4 * i, (uint32_t)k->num);
+    gguf_put_arr(o, k->name, GGUF_U32, (uint64_t)k->n, p, 4 * (size_t)k->n);
+}
+
 /* The file's bytes, in M->file.  Data of a type other than F32 are zeros. */
 static inline struct gguf_str m_pack(struct tiny *m)
 {
@@ -367,6 +377,8 @@ static inline struct gguf_str m_pack(struct tiny *m)
         if (k->str)
             gguf_put_str(&o, k->name,
                          (struct gguf_str){k->str, strlen(k->str)});
+        else if (k->n)
+            m_put_array(&o, k);
         else if (k->type == GGUF_F32 || k->type == GGUF_F64)
             gguf_put_float(&o, k->name, k->type, k->num);
         else
