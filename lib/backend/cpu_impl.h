@@ -48,6 +48,7 @@ struct cpu_weight {
     const char *data; /* in the file's form */
     size_t row;       /* bytes of a row there */
     bool nocache;
+    bool rows;  /* a panel is as the file has it */
     float *vec; /* BE_VECTOR: N_OUT * N_IN floats, 16 zeros behind them */
     /* BE_MATRIX: panels of one matrix, and where those of all are. */
     int64_t npanel;
@@ -277,9 +278,20 @@ void cpu_weight_free(struct cpu_weight *w);
 /* Give the weights of a plan, in its order, places for their panels. */
 int cpu_weight_place(struct cpu *b, const struct cpu_plan *p, struct err *e);
 /* Panel P of matrix M, packed now if it was not; SCRATCH is for when nothing is
- * kept. */
-const void *cpu_weight_panel(struct cpu_weight *w, int64_t m, int64_t p,
+ * kept.  cpu_weight_first(): the same, when it is not there yet. */
+const void *cpu_weight_first(struct cpu_weight *w, int64_t m, int64_t p,
                              void *scratch);
+static inline const void *cpu_weight_panel(struct cpu_weight *w, int64_t m,
+                                           int64_t p, void *scratch)
+{
+    int64_t i = m * w->npanel + p;
+
+    if (!w->packed || (w->done && !w->done[i]))
+        return cpu_weight_first(w, m, p, scratch);
+    return w->packed + (size_t)i * w->stride;
+}
+void cpu_weight_pack(const struct cpu_weight *w, int64_t m, int64_t p,
+                     void *to);
 /* Panels P0..P1-1 of matrix M were packed: their source may go. */
 void cpu_weight_forget(const struct cpu_weight *w, int64_t m, int64_t p0,
                        int64_t p1);
@@ -325,6 +337,17 @@ void cpu_run_barrier(struct cpu_ctx *x);
 
 /* The stages. */
 void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st);
+/* The 16 rows of a panel, for one column. */
+static inline void cpu_product_add(float *y, const float *x)
+{
+    for (int i = 0; i < KERN_ROWS; i++)
+        y[i] += x[i];
+}
+static inline void cpu_product_mul(float *y, const float *x)
+{
+    for (int i = 0; i < KERN_ROWS; i++)
+        y[i] *= x[i];
+}
 /* Y[w][16] of a product: bias, activation and scale. */
 void cpu_product_finish(const struct cpu_ctx *x, float *y, int w,
                         const float *bias, int act, float scale);

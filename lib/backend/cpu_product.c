@@ -56,79 +56,99 @@ void cpu_product_finish(const struct cpu_ctx *x, float *y, int w,
                         const float *bias, int act, float scale)
 {
     for (int c = 0; c < w && bias; c++)
-        x->k->add(y + c * KERN_ROWS, bias, KERN_ROWS);
+        cpu_product_add(y + (ptrdiff_t)c * KERN_ROWS, bias);
     if (act != BE_NOACT)
         x->k->unary[act](y, (int64_t)w * KERN_ROWS);
     if (scale != 1)
         x->k->scale(y, scale, (int64_t)w * KERN_ROWS);
 }
 
-/* Where row ROW of column C goes. */
+/* Where row ROW of column C goes, and how far apart columns are there. */
 static float *target(const struct cpu_ctx *x, const struct cpu_op *op, int c,
-                     int64_t row)
+                     int64_t row, size_t *ld)
 {
     switch (op->o.op) {
     case BE_LOGITS:
-        return x->logits + (size_t)c * (size_t)x->p->n_vocab + row;
+        *ld = (size_t)x->p->n_vocab;
+        return x->logits + (size_t)c * *ld + row;
     case BE_ROUTE:
-        return x->p->score + (size_t)c * (size_t)x->p->max_experts + row;
+        *ld = (size_t)x->p->max_experts;
+        return x->p->score + (size_t)c * *ld + row;
     default:
+        *ld = (size_t)x->p->width[op->o.out];
         return cpu_out(x, op, c) + row;
     }
 }
 
-static void put(const struct cpu_ctx *x, const struct cpu_op *op,
-                const float *y, int c, int w, int64_t row)
+static void put(const struct cpu_ctx *x, float *to, size_t ld, const float *y,
+                int w, int64_t rows, bool sum)
 {
-    int64_t n = op->w->n_out - row;
-
-    if (n > KERN_ROWS)
-        n = KERN_ROWS;
-    for (int i = 0; i < w; i++, y += KERN_ROWS) {
-        float *to = target(x, op, c + i, row);
-
-        if (op->o.flags & BE_ACCUMULATE && op->o.op == BE_MUL)
-            x->k->add(to, y, n);
+    for (int i = 0; i < w; i++, y += KERN_ROWS, to += ld) {
+        if (rows < KERN_ROWS && sum)
+            x->k->add(to, y, rows);
+        else if (rows < KERN_ROWS)
+            memcpy(to, y, (size_t)rows * sizeof *to);
+        else if (sum)
+            cpu_product_add(to, y);
         else
-            memcpy(to, y, (size_t)n * sizeof *to);
+            memcpy(to, y, KERN_ROWS * sizeof *to);
     }
 }
 
-/* Panel PANEL of OP for the columns FROM..TO-1; FROM begins a tile. */
-static void job(struct cpu_ctx *x, const struct cpu_op *op, int64_t panel,
-                int from, int to)
+/* One panel of OP, and one of gate's other half. */
+struct job {
+    const struct cpu_op *op;
+    const void *panel, *panel2;
+    int64_t row;
+    bool plain; /* the product is the result */
+};
+
+/* For W columns from C on: a tile. */
+static void tile(struct cpu_ctx *x, const struct job *j, int c, int w)
 {
-    struct cpu_weight *w = op->w, *w2 = op->w2;
-    const void *p = cpu_weight_panel(w, 0, panel, x->own->panel[0]),
-               *p2 =
-                   w2 ? cpu_weight_panel(w2, 0, panel, x->own->panel[1]) : NULL;
-    int64_t n = w->n_in, row = panel * KERN_ROWS;
-    float scale = op->o.op == BE_ROUTE ? 1 : op->o.scale;
-    const float *bias = op->bias ? op->bias + row : NULL,
-                *bias2 = op->bias2 ? op->bias2 + row : NULL;
+    const struct cpu_op *op = j->op;
+    const struct kern_quant *q = op->w->q;
+    int64_t n = op->w->n_in, rows = op->w->n_out - j->row;
+    size_t ld;
+    float scale = op->o.op == BE_ROUTE ? 1 : op->o.scale,
+          *to = target(x, op, c, j->row, &ld);
     _Alignas(64) float y[KERN_TILE * KERN_ROWS], y2[KERN_TILE * KERN_ROWS];
 
-    for (int c = from; c < to; c += KERN_TILE) {
-        int cols = to - c < KERN_TILE ? to - c : KERN_TILE;
-
-        w->q->mul(y, KERN_ROWS, p,
-                  act_of(x, w->q->act) + kern_tile_bytes(w->q->act, n, c), n,
-                  cols);
-        cpu_product_finish(x, y, cols, bias, op->o.act, w2 ? 1 : scale);
-        if (w2) {
-            w2->q->mul(y2, KERN_ROWS, p2,
-                       act_of(x, w2->q->act) +
-                           kern_tile_bytes(w2->q->act, n, c),
-                       n, cols);
-            cpu_product_finish(x, y2, cols, bias2, BE_NOACT, 1);
-            x->k->mul(y, y2, (int64_t)cols * KERN_ROWS);
-            if (scale != 1)
-                x->k->scale(y, scale, (int64_t)cols * KERN_ROWS);
-        }
-        if (op->o.op == BE_LOGITS && op->o.softcap != 0)
-            x->k->softcap(y, op->o.softcap, (int64_t)cols * KERN_ROWS);
-        put(x, op, y, c, cols, row);
+    if (j->plain && rows >= KERN_ROWS) {
+        q->mul(to, ld, j->panel,
+               act_of(x, q->act) + kern_tile_bytes(q->act, n, c), n, w);
+        return;
     }
+    q->mul(y, KERN_ROWS, j->panel,
+           act_of(x, q->act) + kern_tile_bytes(q->act, n, c), n, w);
+    cpu_product_finish(x, y, w, op->bias ? op->bias + j->row : NULL, op->o.act,
+                       j->panel2 ? 1 : scale);
+    if (j->panel2) {
+        q = op->w2->q;
+        q->mul(y2, KERN_ROWS, j->panel2,
+               act_of(x, q->act) + kern_tile_bytes(q->act, n, c), n, w);
+        cpu_product_finish(x, y2, w, op->bias2 ? op->bias2 + j->row : NULL,
+                           BE_NOACT, 1);
+        for (int i = 0; i < w; i++)
+            cpu_product_mul(y + (ptrdiff_t)i * KERN_ROWS,
+                            y2 + (ptrdiff_t)i * KERN_ROWS);
+        if (scale != 1)
+            x->k->scale(y, scale, (int64_t)w * KERN_ROWS);
+    }
+    if (op->o.op == BE_LOGITS && op->o.softcap != 0)
+        x->k->softcap(y, op->o.softcap, (int64_t)w * KERN_ROWS);
+    put(x, to, ld, y, w, rows,
+        op->o.op == BE_MUL && op->o.flags & BE_ACCUMULATE);
+}
+
+static bool plain(const struct cpu_op *op)
+{
+    const struct be_op *o = &op->o;
+
+    return o->op != BE_GLU && !(o->op == BE_MUL && o->flags & BE_ACCUMULATE) &&
+           !op->bias && o->act == BE_NOACT &&
+           (o->scale == 1 || o->op == BE_ROUTE) &&
+           !(o->op == BE_LOGITS && o->softcap != 0);
 }
 
 /* Columns whose activations fit in the cache, a multiple of a tile. */
@@ -150,14 +170,21 @@ static void panels(struct cpu_ctx *x, const struct cpu_stage *st,
                    const struct cpu_op *op, int64_t p0, int64_t p1)
 {
     int step = cached(x, st);
+    struct job j = {.op = op, .plain = plain(op)};
     bool fresh = cpu_weight_fresh(op->w, 0, p0),
          fresh2 = op->w2 && cpu_weight_fresh(op->w2, 0, p0);
 
     for (int from = 0; from < x->ncol; from += step) {
         int to = x->ncol - from < step ? x->ncol : from + step;
 
-        for (int64_t p = p0; p < p1; p++)
-            job(x, op, p, from, to);
+        for (int64_t p = p0; p < p1; p++) {
+            j.panel = cpu_weight_panel(op->w, 0, p, x->own->panel[0]);
+            if (op->w2)
+                j.panel2 = cpu_weight_panel(op->w2, 0, p, x->own->panel[1]);
+            j.row = p * KERN_ROWS;
+            for (int c = from; c < to; c += KERN_TILE)
+                tile(x, &j, c, to - c < KERN_TILE ? to - c : KERN_TILE);
+        }
     }
     if (fresh)
         cpu_weight_forget(op->w, 0, p0, p1);

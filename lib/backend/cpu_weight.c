@@ -78,6 +78,7 @@ static int matrix(struct cpu_weight *w, struct err *e)
                        w->name, (long long)w->n_in, w->q->name, block);
     w->npanel = (w->n_out + KERN_ROWS - 1) / KERN_ROWS;
     w->panel = kern_panel(w->q, w->n_in);
+    w->rows = w->q->layout && !strcmp(w->q->layout, "rows");
     stride = (w->panel + CPU_LINE - 1) / CPU_LINE * CPU_LINE;
     if (!mul_ok((uint64_t)(w->npanel * w->n_mat), stride, &bytes) ||
         bytes > SIZE_MAX / 4)
@@ -251,8 +252,7 @@ int cpu_weight_place(struct cpu *b, const struct cpu_plan *p, struct err *e)
 
 /* ---- use ---- */
 
-static void pack_panel(const struct cpu_weight *w, int64_t m, int64_t p,
-                       void *to)
+void cpu_weight_pack(const struct cpu_weight *w, int64_t m, int64_t p, void *to)
 {
     int64_t row = p * KERN_ROWS, left = w->n_out - row;
 
@@ -260,21 +260,18 @@ static void pack_panel(const struct cpu_weight *w, int64_t m, int64_t p,
                left < KERN_ROWS ? (int)left : KERN_ROWS, w->n_in);
 }
 
-const void *cpu_weight_panel(struct cpu_weight *w, int64_t m, int64_t p,
+const void *cpu_weight_first(struct cpu_weight *w, int64_t m, int64_t p,
                              void *scratch)
 {
-    int64_t i = m * w->npanel + p;
-    char *at;
+    int64_t i = m * w->npanel + p, row = p * KERN_ROWS;
+    char *at = w->packed ? w->packed + (size_t)i * w->stride : scratch;
 
-    if (!w->packed) {
-        pack_panel(w, m, p, scratch);
-        return scratch;
-    }
-    at = w->packed + (size_t)i * w->stride;
-    if (w->done && !w->done[i]) {
-        pack_panel(w, m, p, at);
+    /* Whole panels of rows are what the file has. */
+    if (!w->packed && w->rows && w->n_out - row >= KERN_ROWS)
+        return w->data + (size_t)(m * w->n_out + row) * w->row;
+    cpu_weight_pack(w, m, p, at);
+    if (w->packed)
         w->done[i] = 1;
-    }
     return at;
 }
 
