@@ -50,6 +50,97 @@ _llmutils() {
         --timeout) kind='seconds' ;;
         esac
         ;;
+    kv-dump)
+        opts='--check --convert --cut --diff --format --no-zstd --output --quiet --seq --values --zstd --help --version'
+        valued='--convert --cut --diff -f --format -o --output --seq --values'
+        operands='file ...'
+        case $prev in
+        --convert) kind='k[,v]' ;;
+        --cut) kind='count' ;;
+        --diff) kind='file' ;;
+        -f | --format) kind='words text json cbor' ;;
+        -o | --output) kind='file' ;;
+        --seq) kind='number' ;;
+        --values) kind='layer[:head[:position]]' ;;
+        esac
+        ;;
+    llm-decode)
+        opts='--count --stop --ignore-eos --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --seed --logit-bias --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
+        valued='-n --count --stop --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n -s --seed --logit-bias --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads -c --ctx --kv-type --device -f --format -o --output'
+        operands='model file ...'
+        case $prev in
+        -n | --count) kind='count' ;;
+        --stop) kind='text' ;;
+        --temp) kind='number' ;;
+        --top-k) kind='count' ;;
+        --top-p) kind='number' ;;
+        --min-p) kind='number' ;;
+        --repeat-penalty) kind='number' ;;
+        --presence-penalty) kind='number' ;;
+        --frequency-penalty) kind='number' ;;
+        --repeat-last-n) kind='count' ;;
+        -s | --seed) kind='number' ;;
+        --logit-bias) kind='id=number' ;;
+        --logprobs) kind='count' ;;
+        -b | --batch) kind='count' ;;
+        --overflow) kind='words error stop shift slide' ;;
+        --keep) kind='count' ;;
+        --kv) kind='file' ;;
+        --kv-in) kind='file' ;;
+        --kv-out) kind='file' ;;
+        --cache) kind='folder' ;;
+        --cache-size) kind='megabytes' ;;
+        --chunk) kind='count' ;;
+        -t | --threads) kind='count' ;;
+        -c | --ctx) kind='count' ;;
+        --kv-type) kind='type[,type]' ;;
+        --device) kind='name' ;;
+        -f | --format) kind='words text json cbor' ;;
+        -o | --output) kind='file' ;;
+        esac
+        ;;
+    llm-prefill)
+        opts='--format --output --threads --ctx --kv-type --device --share --no-pack --all-logits --no-logits --no-kv --zstd --kv --kv-in --kv-out --cache --cache-size --follow --chunk --quiet --verbose --help --version'
+        valued='-f --format -o --output -t --threads -c --ctx --kv-type --device --kv --kv-in --kv-out --cache --cache-size --follow --chunk'
+        operands='model file ...'
+        case $prev in
+        -f | --format) kind='words text json cbor' ;;
+        -o | --output) kind='file' ;;
+        -t | --threads) kind='count' ;;
+        -c | --ctx) kind='count' ;;
+        --kv-type) kind='type[,type]' ;;
+        --device) kind='name' ;;
+        --kv) kind='file' ;;
+        --kv-in) kind='file' ;;
+        --kv-out) kind='file' ;;
+        --cache) kind='folder' ;;
+        --cache-size) kind='megabytes' ;;
+        --follow) kind='file' ;;
+        --chunk) kind='count' ;;
+        esac
+        ;;
+    llm-sample)
+        opts='--count --eos --ignore-eos --logprobs --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --seed --logit-bias --format --output --verbose --help --version'
+        valued='-n --count --eos --logprobs --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n -s --seed --logit-bias -f --format -o --output'
+        operands='file ...'
+        case $prev in
+        -n | --count) kind='count' ;;
+        --eos) kind='id[,id...]' ;;
+        --logprobs) kind='count' ;;
+        --temp) kind='number' ;;
+        --top-k) kind='count' ;;
+        --top-p) kind='number' ;;
+        --min-p) kind='number' ;;
+        --repeat-penalty) kind='number' ;;
+        --presence-penalty) kind='number' ;;
+        --frequency-penalty) kind='number' ;;
+        --repeat-last-n) kind='count' ;;
+        -s | --seed) kind='number' ;;
+        --logit-bias) kind='id=number' ;;
+        -f | --format) kind='words text json cbor' ;;
+        -o | --output) kind='file' ;;
+        esac
+        ;;
     tok-decode)
         opts='--output --lines --null --escape --jsonl --model --raw --special --help --version'
         valued='-o --output -m --model'
@@ -116,4 +207,4 @@ _llmutils() {
         ;;
     esac
 }
-complete -F _llmutils gguf-inspect gguf-pull tok-decode tok-encode
+complete -F _llmutils gguf-inspect gguf-pull kv-dump llm-decode llm-prefill llm-sample tok-decode tok-encode
