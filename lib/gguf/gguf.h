@@ -170,6 +170,9 @@ int gguf_open_memory(struct gguf **out, const char *name,
 
 /* The path as it was given to gguf_open(). */
 const char *gguf_path(const struct gguf *g);
+/* Is G of files, mapped, so that pages that left memory come back?  Bytes given
+ * to gguf_open_memory() would not. */
+bool gguf_mapped(const struct gguf *g);
 
 int gguf_nshard(const struct gguf *g);
 const struct gguf_shard *gguf_shard_at(const struct gguf *g, int i);

@@ -300,6 +300,11 @@ int gguf_open_memory(struct gguf **out, const char *name,
     return finish(out, g, bad, e);
 }
 
+bool gguf_mapped(const struct gguf *g)
+{
+    return g->shard[0].mapped;
+}
+
 const char *gguf_path(const struct gguf *g)
 {
     return g->path;

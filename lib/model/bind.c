@@ -68,10 +68,12 @@ static const struct gguf_tensor *get(struct build *b, char full[96], int layer,
     return NULL;
 }
 
-static be_w take(struct build *b, const struct be_tensor *t, enum be_use use)
+static be_w take(struct build *b, struct be_tensor t, enum be_use use)
 {
-    be_w w = be_weight(b->be, t, use, b->e);
+    be_w w;
 
+    t.nocache = !gguf_mapped(b->g);
+    w = be_weight(b->be, &t, use, b->e);
     if (!w) {
         err_prefix(b->e, "%s", gguf_path(b->g));
         b->bad = true;
@@ -90,13 +92,13 @@ be_w bind_matrix(struct build *b, int layer, const char *name, int n_in,
     if (!t)
         return 0;
     return take(b,
-                &(struct be_tensor){.name = full,
-                                    .type = t->type,
-                                    .n_in = n_in,
-                                    .n_out = n_out,
-                                    .n_mat = n,
-                                    .data = t->p,
-                                    .bytes = t->bytes},
+                (struct be_tensor){.name = full,
+                                   .type = t->type,
+                                   .n_in = n_in,
+                                   .n_out = n_out,
+                                   .n_mat = n,
+                                   .data = t->p,
+                                   .bytes = t->bytes},
                 flags & BIND_LOOKUP ? BE_ROWS : BE_MATRIX);
 }
 
@@ -110,13 +112,13 @@ be_w bind_rows(struct build *b, int layer, const char *name, int n_in,
     if (!t)
         return 0;
     return take(b,
-                &(struct be_tensor){.name = full,
-                                    .type = t->type,
-                                    .n_in = n_in,
-                                    .n_out = n_out,
-                                    .n_mat = 1,
-                                    .data = t->p + row * (uint64_t)first,
-                                    .bytes = row * (uint64_t)n_out},
+                (struct be_tensor){.name = full,
+                                   .type = t->type,
+                                   .n_in = n_in,
+                                   .n_out = n_out,
+                                   .n_mat = 1,
+                                   .data = t->p + row * (uint64_t)first,
+                                   .bytes = row * (uint64_t)n_out},
                 BE_MATRIX);
 }
 
@@ -134,16 +136,16 @@ be_w bind_part(struct build *b, int layer, const char *name, int n_all,
                   full, gguf_type_info(t->type)->name);
         return 0;
     }
-    return take(b,
-                &(struct be_tensor){.name = full,
-                                    .type = t->type,
-                                    .n_in = n,
-                                    .n_out = 1,
-                                    .n_mat = 1,
-                                    .data = t->p + each * (uint64_t)first,
-                                    .bytes = n == n_all ? t->bytes
-                                                        : each * (uint64_t)n},
-                BE_VECTOR);
+    return take(
+        b,
+        (struct be_tensor){.name = full,
+                           .type = t->type,
+                           .n_in = n,
+                           .n_out = 1,
+                           .n_mat = 1,
+                           .data = t->p + each * (uint64_t)first,
+                           .bytes = n == n_all ? t->bytes : each * (uint64_t)n},
+        BE_VECTOR);
 }
 
 be_w bind_vector(struct build *b, int layer, const char *name, int n,
