@@ -2,12 +2,13 @@
  * simd.h - attention on vectors: what avx2.c and avx512.c are made of.
  *
  * Scores: lanes are positions.  Up to SCORE_Q queries share each element of K
- * that is loaded and made a float, with 4 partial sums each: 24 (12) registers.
- * Mixing: lanes are dimensions.  MIX_Q queries by MIX_V vectors, of floats
- * FLOAT_Q by FLOAT_V, stay in registers while the positions that these queries
- * all see go by; the few that only some of them see are added one query at a
- * time, before and after. With more queries than that, K and V are made floats
- * once, a tile of 16 positions or MIX_P rows of V at a time, in at most 32 KiB.
+ * that is loaded, with 4 partial sums each: 24 (12) registers.  Mixing: lanes
+ * are dimensions.  MIX_Q queries by MIX_V vectors stay in registers while the
+ * positions that these queries all see go by; those that only some of them see
+ * are added one query at a time, before and after.
+ * That is done on floats: K and V become floats a tile of 16 positions, or
+ * MIX_P rows of V, at a time, in at most 32 KiB.  Only for up to FEW queries,
+ * when one token is decoded, it is cheaper to do so in passing.
  */
 #ifndef LLM_KERNELS_OP_ATTEND_SIMD_H
 #define LLM_KERNELS_OP_ATTEND_SIMD_H
@@ -18,13 +19,22 @@
 #ifdef VL
 
 #if VL == 16
-enum { SCORE_Q = 6, MIX_Q = 6, FLOAT_V = 4 };
+enum { FEW = 4, SCORE_Q = 6, MIX_V = 4 };
 #else
-enum { SCORE_Q = 3, MIX_Q = 3, FLOAT_V = 2 };
+enum { FEW = 3, SCORE_Q = 3, MIX_V = 2 };
 #endif
-enum { MIX_V = 4, FLOAT_Q = 6, MIX_P = 64, D_MAX = 512 };
+enum { FEW_V = 4, MIX_Q = 6, MIX_P = 64, D_MAX = 512 };
 
-#if defined(__clang__)
+/* Sanitizers make so much of unrolled loops that compiling takes a minute. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define UNROLL
+#endif
+#endif
+#if defined(UNROLL) || defined(__SANITIZE_ADDRESS__)
+#undef UNROLL
+#define UNROLL
+#elif defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 8")
@@ -60,7 +70,7 @@ SIMD_FN VF k_value(const enum kern_kv t, const char *k, int i, int h, VF sc)
 }
 
 /* The elements FROM..TO-1 of K for NB queries. */
-SIMD_FN void score_add(const enum kern_kv t, const int nb, VF a[SCORE_Q][4],
+SIMD_FN void score_add(const enum kern_kv t, const int nb, VF a[6][4],
                        const float *q, size_t ldq, const char *k, int from,
                        int to, int h, VF sc)
 {
@@ -104,7 +114,7 @@ SIMD_FN void score_tile(const enum kern_kv t, const int nb, float *s,
     const int quant = t == KV_Q8_0 || t == KV_Q4_0;
 
     for (int h = 0; h < 16 / VL; h++) {
-        VF a[SCORE_Q][4];
+        VF a[6][4];
 
         UNROLL for (int j = 0; j < nb; j++)
         {
@@ -133,43 +143,35 @@ SIMD_FN void score_tile(const enum kern_kv t, const int nb, float *s,
     }
 }
 
-SIMD_FN void score_queries(const enum kern_kv t, float *s, size_t lds,
-                           const float *q, size_t ldq, int nq, const char *k,
-                           int d)
+/* MOST queries at once: SCORE_Q or FEW. */
+SIMD_FN void score_queries(const enum kern_kv t, const int most, float *s,
+                           size_t lds, const float *q, size_t ldq, int nq,
+                           const char *k, int d)
 {
-    for (; nq >= SCORE_Q; nq -= SCORE_Q) {
-        score_tile(t, SCORE_Q, s, lds, q, ldq, k, d);
-        s += SCORE_Q * lds;
-        q += SCORE_Q * ldq;
+    for (; nq >= most; nq -= most) {
+        score_tile(t, most, s, lds, q, ldq, k, d);
+        s += (size_t)most * lds;
+        q += (size_t)most * ldq;
     }
-    switch (nq) {
-#if VL == 16
-    case 5:
-        score_tile(t, 5, s, lds, q, ldq, k, d);
-        break;
-    case 4:
+    if (most > 4 && nq >= 4) {
         score_tile(t, 4, s, lds, q, ldq, k, d);
-        break;
-    case 3:
-        score_tile(t, 3, s, lds, q, ldq, k, d);
-        break;
-#endif
-    case 2:
-        score_tile(t, 2, s, lds, q, ldq, k, d);
-        break;
-    case 1:
-        score_tile(t, 1, s, lds, q, ldq, k, d);
-        break;
-    default:
-        break;
+        s += 4 * lds;
+        q += 4 * ldq;
+        nq -= 4;
     }
+    if (most > 3 && nq == 3)
+        score_tile(t, 3, s, lds, q, ldq, k, d);
+    if (nq == 2)
+        score_tile(t, 2, s, lds, q, ldq, k, d);
+    if (nq == 1)
+        score_tile(t, 1, s, lds, q, ldq, k, d);
 }
 
 static void score_f32(float *s, size_t lds, const float *q, size_t ldq, int nq,
                       const void *page, int d, int nt)
 {
     for (int i = 0; i < nt; i++)
-        score_queries(KV_F32, s + i * 16, lds, q, ldq, nq,
+        score_queries(KV_F32, SCORE_Q, s + i * 16, lds, q, ldq, nq,
                       (const char *)page + (size_t)i * 64 * (size_t)d, d);
 }
 
@@ -203,13 +205,12 @@ SIMD_FN void score(const enum kern_kv t, float *s, size_t lds, const float *q,
         score_f32(s, lds, q, ldq, nq, page, d, nt);
         return;
     }
-
     for (int i = 0; i < nt; i++, s += 16, page += bytes)
-        if (nq > SCORE_Q && d <= D_MAX) {
+        if (nq > FEW && d <= D_MAX) {
             k_floats(t, x, page, d);
             score_f32(s, lds, q, ldq, nq, x, d, 1);
         } else {
-            score_queries(t, s, lds, q, ldq, nq, page, d);
+            score_queries(t, FEW, s, lds, q, ldq, nq, page, d);
         }
 }
 
@@ -264,7 +265,7 @@ SIMD_FN VF v_value(const enum kern_kv t, const char *v, const int k)
 SIMD_FN void mix_run(const enum kern_kv t, const int nb, const int nv,
                      const struct mix *m, int j0, int from, int to)
 {
-    VF a[FLOAT_Q][MIX_V], x[MIX_V];
+    VF a[MIX_Q][FEW_V], x[FEW_V];
     float *o = m->o + (size_t)j0 * m->ldo;
     const float *s = m->s + (size_t)j0 * m->lds;
     const char *v = m->v + (size_t)(from - m->base) * m->stride;
@@ -300,29 +301,23 @@ SIMD_FN void mix_run(const enum kern_kv t, const int nb, const int nv,
     }
 }
 
-/* Queries that all see the same positions. */
-SIMD_FN void mix_same(const enum kern_kv t, const int nv, struct mix m)
+/* At most FEW queries that all see the same positions. */
+SIMD_FN void mix_few(const enum kern_kv t, const int nv, const struct mix *m)
 {
-    for (; m.nq >= MIX_Q; mix_skip(&m, MIX_Q))
-        mix_run(t, MIX_Q, nv, &m, 0, m.first, m.end);
-#if VL == 16
-    if (m.nq >= 4) {
-        mix_run(t, 4, nv, &m, 0, m.first, m.end);
-        mix_skip(&m, 4);
-    }
-    if (m.nq == 3)
-        mix_run(t, 3, nv, &m, 0, m.first, m.end);
-#endif
-    if (m.nq == 2)
-        mix_run(t, 2, nv, &m, 0, m.first, m.end);
-    if (m.nq == 1)
-        mix_run(t, 1, nv, &m, 0, m.first, m.end);
+    if (FEW > 3 && m->nq == 4)
+        mix_run(t, 4, nv, m, 0, m->first, m->end);
+    if (m->nq == 3)
+        mix_run(t, 3, nv, m, 0, m->first, m->end);
+    if (m->nq == 2)
+        mix_run(t, 2, nv, m, 0, m->first, m->end);
+    if (m->nq == 1)
+        mix_run(t, 1, nv, m, 0, m->first, m->end);
 }
 
 /* NB floats' queries, each its own range. */
 SIMD_FN void mix_ragged(const int nb, const int nv, struct mix m)
 {
-    int a[FLOAT_Q], b[FLOAT_Q], from = m.first, to = m.end;
+    int a[MIX_Q], b[MIX_Q], from = m.first, to = m.end;
 
     for (int j = 0; j < nb; j++) {
         a[j] = m.lo[j] > m.first ? m.lo[j] : m.first;
@@ -348,21 +343,21 @@ SIMD_FN void mix_ragged(const int nb, const int nv, struct mix m)
 
 SIMD_FN void mix_each(const int nv, struct mix m)
 {
-    for (; m.nq >= FLOAT_Q; mix_skip(&m, FLOAT_Q))
-        mix_ragged(FLOAT_Q, nv, m);
+    for (; m.nq >= MIX_Q; mix_skip(&m, MIX_Q))
+        mix_ragged(MIX_Q, nv, m);
     for (; m.nq; mix_skip(&m, 1))
         mix_ragged(1, nv, m);
 }
 
-/* NV vectors of floats, FLOAT_V at a time. */
+/* NV vectors of floats, MIX_V at a time. */
 static void mix_floats(struct mix m, int nv)
 {
-    for (; nv >= FLOAT_V; nv -= FLOAT_V) {
-        mix_each(FLOAT_V, m);
-        m.o += FLOAT_V * VL;
-        m.v += FLOAT_V * VL * sizeof(float);
+    for (; nv >= MIX_V; nv -= MIX_V) {
+        mix_each(MIX_V, m);
+        m.o += MIX_V * VL;
+        m.v += MIX_V * VL * sizeof(float);
     }
-    if (nv == 2)
+    if (MIX_V > 2 && nv == 2)
         mix_each(2, m);
     else if (nv == 1)
         mix_each(1, m);
@@ -372,13 +367,13 @@ static void mix_floats(struct mix m, int nv)
 SIMD_FN void mix_vectors(const enum kern_kv t, const int nv, struct mix m,
                          bool same)
 {
-    float x[MIX_P * MIX_V * VL];
+    float x[MIX_P * FEW_V * VL];
     const char *v = m.v;
     size_t stride = m.stride;
     int first = m.first, end = m.end;
 
-    if (same && m.nq <= MIX_Q) {
-        mix_same(t, nv, m);
+    if (same && m.nq <= FEW) {
+        mix_few(t, nv, &m);
         return;
     }
     if (t == KV_F32) {
@@ -431,10 +426,10 @@ SIMD_FN void mix(const enum kern_kv t, struct mix m, int d)
         m.first = m.lo[j] < m.first ? m.lo[j] : m.first;
         m.end = m.hi[j] > m.end ? m.hi[j] : m.end;
     }
-    for (; i + MIX_V * VL <= d; i += MIX_V * VL) {
-        mix_vectors(t, MIX_V, m, same);
-        m.o += MIX_V * VL;
-        m.v += (size_t)(MIX_V * VL) * bytes32(t) / 32;
+    for (; i + FEW_V * VL <= d; i += FEW_V * VL) {
+        mix_vectors(t, FEW_V, m, same);
+        m.o += FEW_V * VL;
+        m.v += (size_t)(FEW_V * VL) * bytes32(t) / 32;
     }
     if (i + 2 * VL <= d) {
         mix_vectors(t, 2, m, same);
