@@ -8,6 +8,14 @@
 
 #define TILE256_INLINE static inline __attribute__((always_inline))
 
+/* Before a loop whose every turn is code of its own: indices must be constants.
+ * (clang 14 passes over gcc's pragma: a third of the speed.) */
+#if defined(__clang__)
+#define TILE256_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TILE256_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 /* From here on the compiler does not know what V is.  Loops up to it stay loops
  * (gcc 12 unrolls those of 2 in spite of a pragma), and what is read through it
  * is not kept for an iteration where it would be another column's: without,

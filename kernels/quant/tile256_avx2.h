@@ -89,12 +89,12 @@ TILE256_INLINE void tile256_sums(__m256i *s, int nc, const uint8_t *scale,
                                  int h, tile256_pair_fn *pair, const char *sum,
                                  int group)
 {
-#pragma GCC unroll 8
-    for (int g = 0; g < 128 / group; g++) {
+    TILE256_UNROLL for (int g = 0; g < 128 / group; g++)
+    {
         __m256i m = pair(scale, g, h);
 
-#pragma GCC unroll 6
-        for (int c = 0; c < nc; c++) {
+        TILE256_UNROLL for (int c = 0; c < nc; c++)
+        {
             s[c] = _mm256_add_epi32(
                 s[c], _mm256_madd_epi16(
                           m, tile256_four(sum + c * (512 / group) + 4 * g)));
@@ -113,33 +113,32 @@ TILE256_INLINE void tile256_chunk(__m256i *in, int nc, struct tile256_form f,
     const int step = f.fit * 2 < f.group ? f.fit * 2 : f.group;
     __m256i t[6];
 
-#pragma GCC unroll 16
-    for (int s = 0; s < f.chunk / step; s++)
-#pragma GCC unroll 2
-        for (int part = 0; part < f.parts; part++) {
-            __m256i k = scales(scale, g + s * step / f.group, h);
+    TILE256_UNROLL for (int s = 0; s < f.chunk / step; s++)
+        TILE256_UNROLL for (int part = 0; part < f.parts; part++)
+    {
+        __m256i k = scales(scale, g + s * step / f.group, h);
 
-#pragma GCC unroll 8
-            for (int i = s * step; i < (s + 1) * step; i += 4) {
-                __m256i v = values(q, i, part);
+        TILE256_UNROLL for (int i = s * step; i < (s + 1) * step; i += 4)
+        {
+            __m256i v = values(q, i, part);
 
-#pragma GCC unroll 6
-                for (int c = 0; c < nc; c++) {
-                    __m256i p =
-                        _mm256_maddubs_epi16(v, tile256_four(x + c * 256 + i));
+            TILE256_UNROLL for (int c = 0; c < nc; c++)
+            {
+                __m256i p =
+                    _mm256_maddubs_epi16(v, tile256_four(x + c * 256 + i));
 
-                    t[c] = i == s * step ? p : _mm256_add_epi16(t[c], p);
-                    TILE256_KEEP(t[c]);
-                }
-            }
-            if (part)
-                k = _mm256_slli_epi16(k, 4);
-#pragma GCC unroll 6
-            for (int c = 0; c < nc; c++) {
-                in[c] = _mm256_add_epi32(in[c], _mm256_madd_epi16(t[c], k));
-                TILE256_KEEP(in[c]);
+                t[c] = i == s * step ? p : _mm256_add_epi16(t[c], p);
+                TILE256_KEEP(t[c]);
             }
         }
+        if (part)
+            k = _mm256_slli_epi16(k, 4);
+        TILE256_UNROLL for (int c = 0; c < nc; c++)
+        {
+            in[c] = _mm256_add_epi32(in[c], _mm256_madd_epi16(t[c], k));
+            TILE256_KEEP(in[c]);
+        }
+    }
 }
 
 /* Block P times columns from X on, rows 8 * H to 8 * H + 7. */
@@ -154,9 +153,10 @@ TILE256_INLINE void tile256_half(__m256 *acc, int nc, int h, const uint8_t *p,
     int chunks = 256 / f.chunk;
 
     TILE256_HIDE(chunks);
-#pragma GCC unroll 6
-    for (int c = 0; c < nc; c++)
+    TILE256_UNROLL for (int c = 0; c < nc; c++)
+    {
         in[c] = _mm256_setzero_si256();
+    }
     if (!f.min)
         tile256_sums(in, nc, p + f.scale, h, pair, sum, f.group);
     for (int k = 0; k < chunks; k++) {
@@ -168,8 +168,8 @@ TILE256_INLINE void tile256_half(__m256 *acc, int nc, int h, const uint8_t *p,
     }
     d = f.min ? _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p + 16 * h)))
               : _mm256_loadu_ps((const void *)(p + 32 * h));
-#pragma GCC unroll 6
-    for (int c = 0; c < nc; c++) {
+    TILE256_UNROLL for (int c = 0; c < nc; c++)
+    {
         acc[c] =
             _mm256_fmadd_ps(_mm256_cvtepi32_ps(in[c]),
                             _mm256_mul_ps(d, _mm256_set1_ps(dx[c])), acc[c]);
@@ -179,11 +179,12 @@ TILE256_INLINE void tile256_half(__m256 *acc, int nc, int h, const uint8_t *p,
         return;
     d = _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p + 32 + 16 * h)));
     tile256_sums(in, nc, p + f.scale, h, pair, sum, f.group);
-#pragma GCC unroll 6
-    for (int c = 0; c < nc; c++)
+    TILE256_UNROLL for (int c = 0; c < nc; c++)
+    {
         acc[c] =
             _mm256_fnmadd_ps(_mm256_cvtepi32_ps(in[c]),
                              _mm256_mul_ps(d, _mm256_set1_ps(dx[c])), acc[c]);
+    }
 }
 
 /* Columns c0..c0+nc-1. */
@@ -197,9 +198,10 @@ TILE256_INLINE void tile256_cols(float *y, size_t ldy, const uint8_t *p,
     int halves = 2;
 
     TILE256_HIDE(halves);
-#pragma GCC unroll 6
-    for (int c = 0; c < nc; c++)
+    TILE256_UNROLL for (int c = 0; c < nc; c++)
+    {
         acc[0][c] = acc[1][c] = _mm256_setzero_ps();
+    }
     for (int64_t b = 0; b < n; b += 256) {
         const float *dx = (const float *)(const void *)(x + w * 256) + c0;
         const char *sum =
@@ -211,8 +213,8 @@ TILE256_INLINE void tile256_cols(float *y, size_t ldy, const uint8_t *p,
         p += f.bytes;
         x += (size_t)w * ACT_Q256_BYTES;
     }
-#pragma GCC unroll 6
-    for (int c = 0; c < nc; c++) {
+    TILE256_UNROLL for (int c = 0; c < nc; c++)
+    {
         _mm256_storeu_ps(y + (size_t)(c0 + c) * ldy, acc[0][c]);
         _mm256_storeu_ps(y + (size_t)(c0 + c) * ldy + 8, acc[1][c]);
     }

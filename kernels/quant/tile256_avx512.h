@@ -68,14 +68,15 @@ TILE256_INLINE void tile256_sums(__m512i *s, int nc, const uint8_t *scale,
                                  tile256_pair_fn *pair, const char *sum,
                                  int group)
 {
-#pragma GCC unroll 8
-    for (int g = 0; g < 128 / group; g++) {
+    TILE256_UNROLL for (int g = 0; g < 128 / group; g++)
+    {
         __m512i m = pair(scale, g);
 
-#pragma GCC unroll 12
-        for (int c = 0; c < nc; c++)
+        TILE256_UNROLL for (int c = 0; c < nc; c++)
+        {
             s[c] = _mm512_dpwssd_epi32(
                 s[c], m, tile256_four(sum + c * (512 / group) + 4 * g));
+        }
     }
 }
 
@@ -90,28 +91,31 @@ TILE256_INLINE void tile256_chunk(__m512i *in, int nc, struct tile256_form f,
     const int step = small ? 16 : f.group;
     __m512i t[KERN_TILE];
 
-#pragma GCC unroll 8
-    for (int s = 0; s < f.chunk / step; s++) {
+    TILE256_UNROLL for (int s = 0; s < f.chunk / step; s++)
+    {
         __m512i k;
 
-#pragma GCC unroll 12
-        for (int c = 0; c < nc; c++)
+        TILE256_UNROLL for (int c = 0; c < nc; c++)
+        {
             t[c] = _mm512_setzero_si512();
-#pragma GCC unroll 8
-        for (int i = s * step; i < (s + 1) * step; i += 4) {
+        }
+        TILE256_UNROLL for (int i = s * step; i < (s + 1) * step; i += 4)
+        {
             __m512i v = values(q, i);
 
-#pragma GCC unroll 12
-            for (int c = 0; c < nc; c++)
+            TILE256_UNROLL for (int c = 0; c < nc; c++)
+            {
                 t[c] =
                     _mm512_dpbusd_epi32(t[c], v, tile256_four(x + c * 256 + i));
+            }
         }
         k = scales(scale, g + s * step / f.group);
-#pragma GCC unroll 12
-        for (int c = 0; c < nc; c++)
+        TILE256_UNROLL for (int c = 0; c < nc; c++)
+        {
             in[c] = small
                         ? _mm512_dpwssd_epi32(in[c], t[c], k)
                         : _mm512_add_epi32(in[c], _mm512_mullo_epi32(t[c], k));
+        }
     }
 }
 
@@ -127,18 +131,20 @@ TILE256_INLINE void tile256_cols(float *y, size_t ldy, const uint8_t *p,
     int chunks = 256 / f.chunk;
 
     TILE256_HIDE(chunks);
-#pragma GCC unroll 12
-    for (int c = 0; c < nc; c++)
+    TILE256_UNROLL for (int c = 0; c < nc; c++)
+    {
         acc[c] = _mm512_setzero_ps();
+    }
     for (int64_t b = 0; b < n; b += 256) {
         const float *dx = (const float *)(const void *)(x + w * 256) + c0;
         const char *sum =
             x + w * (f.group == 16 ? 260 : 292) + c0 * (512 / f.group);
         __m512 d;
 
-#pragma GCC unroll 12
-        for (int c = 0; c < nc; c++)
+        TILE256_UNROLL for (int c = 0; c < nc; c++)
+        {
             in[c] = _mm512_setzero_si512();
+        }
         if (!f.min)
             tile256_sums(in, nc, p + f.scale, pair, sum, f.group);
         for (int k = 0; k < chunks; k++) {
@@ -151,29 +157,33 @@ TILE256_INLINE void tile256_cols(float *y, size_t ldy, const uint8_t *p,
         }
         d = f.min ? _mm512_cvtph_ps(_mm256_loadu_si256((const void *)p))
                   : _mm512_loadu_ps(p);
-#pragma GCC unroll 12
-        for (int c = 0; c < nc; c++)
+        TILE256_UNROLL for (int c = 0; c < nc; c++)
+        {
             acc[c] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(in[c]),
                                      _mm512_mul_ps(d, _mm512_set1_ps(dx[c])),
                                      acc[c]);
+        }
         if (f.min) {
             d = _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(p + 32)));
-#pragma GCC unroll 12
-            for (int c = 0; c < nc; c++)
+            TILE256_UNROLL for (int c = 0; c < nc; c++)
+            {
                 j[c] = _mm512_setzero_si512();
+            }
             tile256_sums(j, nc, p + f.scale, pair, sum, f.group);
-#pragma GCC unroll 12
-            for (int c = 0; c < nc; c++)
+            TILE256_UNROLL for (int c = 0; c < nc; c++)
+            {
                 acc[c] = _mm512_fnmadd_ps(
                     _mm512_cvtepi32_ps(j[c]),
                     _mm512_mul_ps(d, _mm512_set1_ps(dx[c])), acc[c]);
+            }
         }
         p += f.bytes;
         x += (size_t)w * ACT_Q256_BYTES;
     }
-#pragma GCC unroll 12
-    for (int c = 0; c < nc; c++)
+    TILE256_UNROLL for (int c = 0; c < nc; c++)
+    {
         _mm512_storeu_ps(y + (size_t)(c0 + c) * ldy, acc[c]);
+    }
 }
 
 TILE256_INLINE void tile256_mul(float *y, size_t ldy, const void *panel,
