@@ -65,9 +65,9 @@ EOF
 @test "--cut: a window that has gone on" {
     mkkv n=400 >long.kv
     [ "$(kv-dump -f json long.kv | jq -c '[.layers[].from]')" = '[0,256]' ]
-    kv-dump --cut 356 long.kv | kv-dump --check
-    run -4 kv-dump --cut 355 -f text long.kv
-    [[ $output == *"layer 1 has a window, and kept nothing before position 256, which 355 tokens need" ]]
+    kv-dump --cut 355 long.kv | kv-dump --check
+    run -4 kv-dump --cut 354 -f text long.kv
+    [[ $output == *"layer 1 has a window, and kept nothing before position 256, which the token after 354 needs" ]]
 }
 
 @test "--cut leaves out logits of tokens that are gone, and nothing else" {

@@ -91,7 +91,7 @@ static int check_layer(const struct kv_state_layer *l, const struct kv_state *x,
                        l->dv);
     if ((k + v) > KV_MAX_PAGE_BYTES / BE_PAGE)
         return err_set(e, ERR_FORMAT, "layer %d: a page is too large", i);
-    if (l->from % BE_PAGE || l->from > kv_state_low(l->window, x->n))
+    if (l->from % BE_PAGE || l->from > kv_state_low(l->window, x->n + 1))
         return err_set(e, ERR_FORMAT,
                        "layer %d cannot begin at position %d: %d tokens, "
                        "window %d",

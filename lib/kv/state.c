@@ -47,10 +47,10 @@ int kv_state_cut(struct kv_state *x, struct kv_state_layer *layer, int n,
     if (n > x->n)
         return err_set(e, ERR_USAGE, "it has %d tokens, not %d", x->n, n);
     for (int i = 0; i < x->nlayer && n; i++)
-        if (layer[i].from > kv_state_low(layer[i].window, n))
+        if (layer[i].from > kv_state_low(layer[i].window, n + 1))
             return err_set(e, ERR_UNSUPPORTED,
                            "layer %d has a window, and kept nothing before "
-                           "position %d, which %d tokens need",
+                           "position %d, which the token after %d needs",
                            i, layer[i].from, n);
     for (int i = 0; i < x->nlayer && !n; i++)
         layer[i].from = 0;

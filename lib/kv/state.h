@@ -56,8 +56,8 @@ int kv_type_find(const char *name, size_t n);
  * keep D. */
 size_t kv_row_bytes(enum kern_kv t, int heads, int d);
 
-/* The first position that a window must still have, of N tokens: what token
- * N - 1 sees, and so the next. */
+/* The first position that token N - 1 sees through a window; what the token
+ * after N sees is that of N + 1, and a state must have it. */
 static inline int kv_state_low(int window, int n)
 {
     return window && n > window ? n - window : 0;

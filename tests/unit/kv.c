@@ -550,6 +550,36 @@ static void test_states(void)
     be_reset(&b2);
 }
 
+/* Cut to where a window's first page begins with the very first position that
+ * the next token sees: such a state is whole, too. */
+static void test_edge(void)
+{
+    struct kv_config c = config(1000, 64, 2);
+    struct be b = {0};
+    struct err e = {0};
+    struct kv *kv;
+    struct buf f = {0};
+    struct kv_seq *s, *l;
+    int32_t t[300];
+
+    make_tokens(t, 300, 12);
+    kv_new(&kv, &b, &c, &e);
+    s = kv_seq_new(kv);
+    extend(&b, s, t, 232, 58);
+    extend(&b, s, t + 232, 1, 1);
+    ok(!kv_seq_cut(s, 231) && sound(&b, s), "cut to a page's edge");
+    save(&f, s, 0, WIRE_CBOR);
+    l = load_bytes(kv, &f, &e);
+    ok(l && same_as(&b, l, t, 231) && !extend(&b, l, t + 231, 9, 3) &&
+           sound(&b, l),
+       "saved and restored%s%s", l ? "" : ": ", e.msg);
+    kv_seq_free(l);
+    kv_seq_free(s);
+    buf_free(&f);
+    kv_free(kv);
+    be_reset(&b);
+}
+
 /* Loaded pages are not found, nor what follows, unless the caller says so. */
 static void test_alone(void)
 {
@@ -784,6 +814,7 @@ int main(void)
     test_random(1500, 5000);
     test_random(3000, 900);
     test_states();
+    test_edge();
     test_alone();
     test_others();
     test_order();
