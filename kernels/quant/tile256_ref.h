@@ -9,11 +9,12 @@
  *     I = sum of s * (v . x) over the 16s,  acc = fma(I, d * dx, acc)
  *     J = sum of m * (sum of x),            acc = fma(J, -(dmin * dx), acc)
  *
- * where x are the tile's integers and dx their scale.  I and J are exact: an
- * int32 holds them, and every part of them in any order, for each type here.
- * Its ref.c states the greatest v and s; |x| <= 128 gives |I| <= 256 * 128 * v
- * * s, at most 2^27 (Q6_K: 32 * 128 * 256 * 128), and 2^28 when what a kernel
- * adds up is v + 32 as unsigned; |J| <= 256 * 128 * 63 < 2^21.
+ * where x are the tile's integers and dx their scale.  I and J are exact, for
+ * |x| <= 128 bounds them, and every part of them in any order, far below 2^31:
+ * |I| <= 256 * 128 * |v| * |s|, which is at most 2^27 (q6_k: 32 and 128; see
+ * each ref.c); below 2^28 in kernels that add up v as unsigned bytes (q6_k: 63
+ * and 128; iq4_xs: 241 and 32) to an offset of at most 2^27; and |J| <= 256 *
+ * 128 * 63 < 2^21.
  */
 #ifndef LLM_KERNELS_QUANT_TILE256_REF_H
 #define LLM_KERNELS_QUANT_TILE256_REF_H
