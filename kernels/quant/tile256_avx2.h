@@ -89,7 +89,9 @@ TILE256_INLINE void tile256_sums(__m256i *s, int nc, const uint8_t *scale,
                                  int h, tile256_pair_fn *pair, const char *sum,
                                  int group)
 {
-    TILE256_UNROLL for (int g = 0; g < 128 / group; g++)
+    const int pairs = 128 / group;
+
+    TILE256_UNROLL for (int g = 0; g < pairs; g++)
     {
         __m256i m = pair(scale, g, h);
 
@@ -111,9 +113,10 @@ TILE256_INLINE void tile256_chunk(__m256i *in, int nc, struct tile256_form f,
                                   tile256_scale_fn *scales)
 {
     const int step = f.fit * 2 < f.group ? f.fit * 2 : f.group;
+    const int steps = f.chunk / step;
     __m256i t[6];
 
-    TILE256_UNROLL for (int s = 0; s < f.chunk / step; s++)
+    TILE256_UNROLL for (int s = 0; s < steps; s++)
         TILE256_UNROLL for (int part = 0; part < f.parts; part++)
     {
         __m256i k = scales(scale, g + s * step / f.group, h);

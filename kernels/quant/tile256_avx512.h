@@ -68,7 +68,9 @@ TILE256_INLINE void tile256_sums(__m512i *s, int nc, const uint8_t *scale,
                                  tile256_pair_fn *pair, const char *sum,
                                  int group)
 {
-    TILE256_UNROLL for (int g = 0; g < 128 / group; g++)
+    const int pairs = 128 / group;
+
+    TILE256_UNROLL for (int g = 0; g < pairs; g++)
     {
         __m512i m = pair(scale, g);
 
@@ -89,9 +91,10 @@ TILE256_INLINE void tile256_chunk(__m512i *in, int nc, struct tile256_form f,
     /* 16 products to an int32, scaled by its low half; or all of a group's. */
     const bool small = f.fit >= 16 && f.parts == 1;
     const int step = small ? 16 : f.group;
+    const int steps = f.chunk / step;
     __m512i t[KERN_TILE];
 
-    TILE256_UNROLL for (int s = 0; s < f.chunk / step; s++)
+    TILE256_UNROLL for (int s = 0; s < steps; s++)
     {
         __m512i k;
 
