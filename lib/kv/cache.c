@@ -500,7 +500,7 @@ int kv_seq_cut(struct kv_seq *s, int n)
 
     assert(n >= 0 && n <= s->n);
     for (int g = 0; g < s->kv->npool && n; g++)
-        if (s->first[g] > kv_low_page(s->kv, g, n))
+        if (s->first[g] > kv_low_page(s->kv, g, n + 1))
             return -1;
     for (int g = 0; g < s->kv->npool; g++) {
         int from = last > s->first[g] ? last : s->first[g];

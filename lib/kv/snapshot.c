@@ -8,12 +8,14 @@
 
 /* ---- saving ---- */
 
-/* Where layer I of S begins. */
+/* Where layer I of S begins.  However much a sequence has, a state has what it
+ * needs when its last token is cut off and run again: so it does not show how
+ * its tokens were read. */
 static int from_of(const struct kv_seq *s, int i)
 {
-    int g = s->kv->group[i];
+    int g = s->kv->group[i], low = g < 0 ? 0 : kv_low_page(s->kv, g, s->n);
 
-    return g < 0 ? 0 : s->first[g] * BE_PAGE;
+    return g < 0 ? 0 : (s->first[g] > low ? s->first[g] : low) * BE_PAGE;
 }
 
 /* The layers of S as a state has them; malloc'ed. */
