@@ -284,7 +284,10 @@ static void open_all(const char *operand)
                            .keep = keep_tokens};
     struct err e = {0};
 
-    load_open(&prog.load, &cli, operand, batch, chunk + batch, how == 3);
+    /* Those that wait may come with states, which are kept where they will be
+     * used. */
+    load_open(&prog.load, &cli, operand, batch * READ_AHEAD, chunk + batch,
+              how == 3);
     sampling_init(&common.sampling, &cli, prog.load.gguf);
     c.model = prog.load.model;
     c.context = how == 3 ? LOAD_SLIDE : 0;

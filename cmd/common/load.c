@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cpu.h"
 #include "base/pool.h"
@@ -62,15 +63,30 @@ static unsigned cpu_mask(void)
     die(&e);
 }
 
-/* The folder for packed weights; NULL without --share, or a place for it. */
+/* Make the folder PATH and those it lies in, as far as they can be made. */
+static void make_folders(char *path)
+{
+    for (char *p = path + 1; *p; p++)
+        if (*p == '/') {
+            *p = 0;
+            mkdir(path, 0777);
+            *p = '/';
+        }
+    mkdir(path, 0777);
+}
+
+/* The folder for packed weights, beside that of models; NULL without --share,
+ * or a place for it. */
 static char *share_dir(void)
 {
-    char *models = share ? cache_models(NULL) : NULL, *dir;
+    char *cache = share ? cache_models(NULL) : NULL, *dir;
 
-    if (!models)
+    if (!cache)
         return NULL;
-    dir = path_join(models, "../packed");
-    free(models);
+    *strrchr(cache, '/') = 0;
+    make_folders(cache);
+    dir = path_join(cache, "packed");
+    free(cache);
     return dir;
 }
 

@@ -88,10 +88,12 @@ static void fill(struct step *s, const struct step_part *part, int i, int c)
         s->want[c + j] = part->want == STEP_ALL ||
                          (part->want == STEP_LAST && j == part->n - 1);
     }
+    /* Tables have room for the longest sequence; only what is there is read. */
     for (int g = 0; g < kv_ngroup(s->kv); g++) {
-        size_t n = (size_t)kv_npage(s->kv, g);
+        size_t row = (size_t)kv_npage(s->kv, g);
+        size_t n = ((size_t)at + (size_t)part->n + BE_PAGE - 1) / BE_PAGE;
 
-        memcpy(s->pages[g] + (size_t)i * n, kv_seq_pages(part->seq, g),
+        memcpy(s->pages[g] + (size_t)i * row, kv_seq_pages(part->seq, g),
                n * sizeof(int32_t));
     }
 }
