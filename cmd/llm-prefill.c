@@ -81,7 +81,7 @@ static int one(struct prompt *p, struct err *e)
     if (verbose && !mine.code)
         warn("sequence %llu: %d tokens, %d of them reused",
              (unsigned long long)s->seq, kv_seq_n(s->kv), s->reused);
-    else if (s->reused && !quiet && !mine.code)
+    else if (s->reused && (kv_in || run.cache) && !quiet && !mine.code)
         warn("sequence %llu: %d of %d tokens reused",
              (unsigned long long)s->seq, s->reused, kv_seq_n(s->kv));
     if (rc && mine.code == ERR_NOMEM) {

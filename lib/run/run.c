@@ -366,9 +366,10 @@ static int show(struct live *l, size_t shown, bool cut, run_event_fn *fn,
 }
 
 /* Everything that is held will not become a stop string any more, unless one
- * stands in it whole. */
-static int flush(struct run *r, struct live *l, const char *why,
-                 run_event_fn *fn, void *arg, struct err *e)
+ * stands in it whole: then that is why L ends, and not what FAILED. */
+static int conclude(struct run *r, struct live *l, const char *why,
+                    const struct err *failed, run_event_fn *fn, void *arg,
+                    struct err *e)
 {
     int hit;
     size_t n = stop_scan(&l->q.stop, (char *)l->held_text.p, l->held_text.n,
@@ -378,7 +379,7 @@ static int flush(struct run *r, struct live *l, const char *why,
         return -1;
     if (hit >= 0)
         return finish(r, l, "stop", &l->q.stop.v[hit], NULL, fn, arg, e);
-    return finish(r, l, why, NULL, NULL, fn, arg, e);
+    return finish(r, l, why, NULL, failed, fn, arg, e);
 }
 
 /* Read again, from position 0: the first KEEP tokens and the newer half of the
@@ -414,12 +415,10 @@ static int full(struct run *r, struct live *l, run_event_fn *fn, void *arg,
     if (r->c.overflow == RUN_OVERFLOW_SHIFT)
         return shift(r, l, e);
     if (r->c.overflow == RUN_OVERFLOW_STOP)
-        return flush(r, l, "context", fn, arg, e);
+        return conclude(r, l, "context", NULL, fn, arg, e);
     err_set(&failed, ERR_CONTEXT, "the context of %d tokens is full",
             r->c.context);
-    if (show(l, SIZE_MAX, false, fn, arg, e))
-        return -1;
-    return finish(r, l, "error", NULL, &failed, fn, arg, e);
+    return conclude(r, l, "error", &failed, fn, arg, e);
 }
 
 /* LOGITS have come for the last of L's tokens. */
@@ -435,7 +434,7 @@ static int next_token(struct run *r, struct live *l, const float *logits,
     size_t n;
 
     if (!q->n)
-        return flush(r, l, "length", fn, arg, e);
+        return conclude(r, l, "length", NULL, fn, arg, e);
     if (q->logprobs > 0) {
         top = malloc((size_t)q->logprobs * sizeof *top);
         if (!top)
@@ -447,15 +446,13 @@ static int next_token(struct run *r, struct live *l, const float *logits,
     if (sampler_pick(l->sampler, &s, logits, q->key, (uint64_t)npast - 1, past,
                      npast, q->logprobs >= 0, &failed)) {
         free(top);
-        if (show(l, SIZE_MAX, false, fn, arg, e))
-            return -1;
-        return finish(r, l, "error", NULL, &failed, fn, arg, e);
+        return conclude(r, l, "error", &failed, fn, arg, e);
     }
     if (!l->made)
         l->first = since(&l->t0);
     if (tok_is_eog(r->c.tok, s.id)) {
         free(top);
-        return flush(r, l, "eos", fn, arg, e);
+        return conclude(r, l, "eos", NULL, fn, arg, e);
     }
     r->text.n = 0;
     rc = tok_decode(&r->text, r->c.tok, &s.id, 1, l->starts ? TOK_AT_START : 0,
@@ -475,7 +472,7 @@ static int next_token(struct run *r, struct live *l, const float *logits,
     if (hit >= 0)
         return finish(r, l, "stop", &l->q.stop.v[hit], NULL, fn, arg, e);
     if (q->n >= 0 && l->made >= q->n)
-        return flush(r, l, "length", fn, arg, e);
+        return conclude(r, l, "length", NULL, fn, arg, e);
     if (l->ntokens > r->c.context)
         return full(r, l, fn, arg, e);
     return 0;
@@ -577,7 +574,7 @@ int run_step(struct run *r, run_event_fn *fn, void *arg, struct err *e)
             *e = failed;
             return -1;
         }
-        if (finish(r, r->who[--n], "error", NULL, &failed, fn, arg, e))
+        if (conclude(r, r->who[--n], "error", &failed, fn, arg, e))
             return -1;
         failed = (struct err){0};
     }
@@ -598,8 +595,7 @@ int run_interrupt(struct run *r, run_event_fn *fn, void *arg, struct err *e)
     while (r->active || r->waiting) {
         struct live *l = r->active ? r->active : r->waiting;
 
-        if (show(l, SIZE_MAX, false, fn, arg, e) ||
-            finish(r, l, "interrupted", NULL, NULL, fn, arg, e))
+        if (conclude(r, l, "interrupted", NULL, fn, arg, e))
             return -1;
     }
     return 0;
