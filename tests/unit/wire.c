@@ -107,7 +107,10 @@ static void test_bytes(void)
     wire_out_open(&w, fd, WIRE_CBOR, &e);
     wire_put_header(w, &(struct wire_header){"tok-encode", "m.gguf", 0, 0, 0},
                     &e);
-    wire_put_tokens(w, &(struct wire_tokens){0, ids, 2, "Hello", 5, NULL}, &e);
+    wire_put_tokens(
+        w,
+        &(struct wire_tokens){.ids = ids, .n = 2, .text = "Hello", .ntext = 5},
+        &e);
     wire_put_end(w, &(struct wire_end){.why = "input", .ntokens = 2}, &e);
     ok(!wire_out_close(w, &e), "three records written");
     slurp(&b, fd);
@@ -540,7 +543,10 @@ static void test_large(void)
     wire_out_open(&w, fd, WIRE_CBOR, &e);
     for (int i = 0; i < 2; i++)
         ok(!wire_put_tokens(
-               w, &(struct wire_tokens){1, ids, n, text, 4 * n, NULL}, &e),
+               w,
+               &(struct wire_tokens){
+                   .seq = 1, .ids = ids, .n = n, .text = text, .ntext = 4 * n},
+               &e),
            "a record of 40 MB");
     wire_out_close(w, &e);
     lseek(fd, 0, SEEK_SET);
