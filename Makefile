@@ -111,7 +111,7 @@ $B/lib/model/model.o: $B/gen/arch_list.h
 deps:
 	@sh .ci/deps.sh
 
-## demo: deps, build, fetch a small model, and show text to tokens and back
+## demo: deps, build, fetch a small model, and let it continue a text
 demo: deps all
 	@B=$B sh examples/demo.sh
 
@@ -119,7 +119,7 @@ demo: deps all
 check: all $(UNIT) $(FUZZ) $(TOOLS)
 	@B=$B sh tests/run.sh
 
-## check-model: tests on two real models, which gguf-pull fetches
+## check-model: tests on two real models, which gguf-pull fetches: golden numbers, the same bits
 check-model: all
 	@B=$B bash tests/check-model.sh
 

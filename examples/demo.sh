@@ -13,6 +13,7 @@ printf '\n$ PATH=$PWD/%s:$PATH\n' "$bin"
 show 'gguf-pull smollm2-135m'
 show 'gguf-inspect -q smollm2-135m'
 show 'echo "Hello, terminal!" | tok-encode -f text smollm2-135m'
-show 'echo "Hello, terminal!" | tok-encode smollm2-135m | tok-decode'
-show 'tok-encode -c smollm2-135m <README.md'
 show 'tok-encode smollm2-135m <README.md | tok-decode | cmp - README.md && echo same'
+show 'echo "Three things that every sailor knows:" |
+    tok-encode smollm2-135m | llm-decode --temp 0 -n 34 smollm2-135m | tok-decode -L'
+show 'tok-encode smollm2-135m LICENSE | llm-decode -v --temp 0 -n 64 smollm2-135m >/dev/null'
