@@ -371,6 +371,40 @@ static bool split(const struct cpu_ctx *x, int jobs)
     return cpu_attend_parts(x->p, x->s) && jobs < 4 * x->n && jobs % x->n;
 }
 
+/* Each thread does some heads of K whole, before attention and in it, and needs
+ * nobody else's: a barrier less. */
+bool cpu_attend_fused(struct cpu_ctx *x, struct cpu_stage *st)
+{
+    struct tile t = {.x = x};
+    int heads, n, to;
+
+    if (!st->fused)
+        return false;
+    t.o = &st[1].op[0]->o;
+    t.l = &x->b->layer[t.o->layer];
+    heads = t.l->heads;
+    t.group = t.o->heads / heads;
+    n = tiles(x, t.group);
+    if (split(x, n * heads))
+        return false;
+    to = (int)cpu_part(heads, x->id + 1, x->n);
+    for (t.head = (int)cpu_part(heads, x->id, x->n); t.head < to; t.head++) {
+        for (int c = 0; c < x->ncol; c++) {
+            for (int i = 0; i < t.group; i++)
+                piece(x, st, BE_Q, t.head * t.group + i, c);
+            piece(x, st, BE_K, t.head, c);
+            piece(x, st, BE_V, t.head, c);
+        }
+        for (int i = 0; i < n; i++) {
+            t.c0 = x->own->tile[i];
+            t.c1 = x->own->tile[i + 1];
+            attend(&t);
+        }
+    }
+    cpu_run_barrier(x);
+    return true;
+}
+
 void cpu_attend_stage(struct cpu_ctx *x, struct cpu_stage *st)
 {
     struct tile t = {.x = x, .o = &st->op[0]->o};

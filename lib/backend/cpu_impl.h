@@ -48,7 +48,8 @@ struct cpu_weight {
     const char *data; /* in the file's form */
     size_t row;       /* bytes of a row there */
     bool nocache;
-    bool rows;  /* a panel is as the file has it */
+    bool rows;         /* a panel is as the file has it */
+    int64_t looked_up; /* BE_ROWS: how many, since their pages were let go */
     float *vec; /* BE_VECTOR: N_OUT * N_IN floats, 16 zeros behind them */
     /* BE_MATRIX: panels of one matrix, and where those of all are. */
     int64_t npanel;
@@ -133,6 +134,7 @@ struct cpu_stage {
     int64_t *cut;   /* [threads + 1]: each thread's jobs */
     /* HEADS: pieces that each slot is done in, 0: none of it. */
     int piece[BE_NSLOT], size[BE_NSLOT], npiece;
+    bool fused; /* HEADS: may be one with the ATTEND that follows */
 };
 
 struct cpu_table {
@@ -353,6 +355,8 @@ void cpu_product_finish(const struct cpu_ctx *x, float *y, int w,
                         const float *bias, int act, float scale);
 void cpu_heads_stage(struct cpu_ctx *x, struct cpu_stage *st);
 void cpu_attend_stage(struct cpu_ctx *x, struct cpu_stage *st);
+/* ST and the stage behind it, for few columns; false: not possible now. */
+bool cpu_attend_fused(struct cpu_ctx *x, struct cpu_stage *st);
 /* Floats that the parts of attention take in a step, 0: it is not shared. */
 size_t cpu_attend_parts(const struct cpu_plan *p, const struct be_step *s);
 void cpu_experts_stage(struct cpu_ctx *x, struct cpu_stage *st);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "backend/cpu_impl.h"
-#include "base/num.h"
+#include "base/map.h"
 
 void cpu_run_barrier(struct cpu_ctx *x)
 {
@@ -177,6 +177,13 @@ static void block(struct cpu_ctx *x)
     if (p->last_store < 0)
         compact(x);
     for (int i = 0; i < p->nstage && x->ncol; i++) {
+        /* The last one may leave columns for attention to do without. */
+        if (x->few && (i != p->last_store || x->ncol == 1) &&
+            cpu_attend_fused(x, &p->stage[i])) {
+            if (i++ == p->last_store)
+                compact(x);
+            continue;
+        }
         stage(x, &p->stage[i]);
         if (i == p->last_store)
             compact(x);
@@ -258,6 +265,26 @@ static int room(float **p, size_t *cap, size_t n, struct err *e)
     return 0;
 }
 
+/* Rows are looked up all over a table that may be most of the file, and that is
+ * packed for the logits besides: what is mapped of it goes now and then. */
+static void forget_rows(struct cpu_plan *p, int ncol)
+{
+    enum { OFTEN = 128 };
+
+    for (int i = 0; i < p->nop; i++) {
+        struct cpu_weight *w = p->op[i].w;
+
+        if (p->op[i].o.op != BE_EMBED || w->nocache)
+            continue;
+        w->looked_up += ncol;
+        if (w->looked_up < OFTEN)
+            continue;
+        w->looked_up = 0;
+        map_forget(NULL, (const unsigned char *)w->data,
+                   w->row * (size_t)w->n_out);
+    }
+}
+
 int cpu_run(struct be *be, struct be_plan *plan, const struct be_step *s,
             const float **logits, struct err *e)
 {
@@ -274,6 +301,8 @@ int cpu_run(struct be *be, struct be_plan *plan, const struct be_step *s,
         room(&p->part, &p->part_cap, cpu_attend_parts(p, s), e))
         return -1;
     team_run(p->b->team, member, &r);
+    if (p->b->pack)
+        forget_rows(p, s->ncol);
     if (nwant)
         *logits = p->logits;
     return 0;

@@ -286,6 +286,25 @@ static void cut_slot(const struct cpu_plan *p, struct cpu_stage *st,
         }
 }
 
+/* Are the heads of ST exactly those that attention takes next? */
+static bool fused(const struct cpu_plan *p, const struct cpu_stage *st)
+{
+    const struct be_op *o;
+    const struct cpu_layer *l;
+
+    if (st + 1 == p->stage + p->nstage || st[1].kind != CPU_ATTEND)
+        return false;
+    o = &st[1].op[0]->o;
+    l = &p->b->layer[o->layer];
+    for (int i = 0; i < st->nop; i++)
+        if (st->op[i]->o.op == BE_STORE && st->op[i]->o.layer != o->layer)
+            return false;
+    return st->piece[BE_Q] == o->heads && st->size[BE_Q] == o->head_dim &&
+           st->piece[BE_K] == l->heads && st->size[BE_K] == l->dk &&
+           st->piece[BE_V] == l->heads && st->size[BE_V] == l->dv &&
+           st->npiece == o->heads + 2 * l->heads;
+}
+
 void cpu_stage_pieces(struct cpu_plan *p)
 {
     for (int i = 0; i < p->nstage; i++) {
@@ -298,5 +317,6 @@ void cpu_stage_pieces(struct cpu_plan *p)
             cut_slot(p, st, (enum be_slot)s);
             st->npiece += st->piece[s];
         }
+        st->fused = fused(p, st);
     }
 }
