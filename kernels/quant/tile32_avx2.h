@@ -23,12 +23,13 @@ TILE32_INLINE __m256i tile32_load(const void *p)
 }
 
 /* 4 bytes, at any address, in each lane. */
+struct tile32_word {
+    int32_t v;
+} __attribute__((packed, may_alias));
+
 TILE32_INLINE __m256i tile32_each(const void *p)
 {
-    int32_t v;
-
-    memcpy(&v, p, 4);
-    return _mm256_set1_epi32(v);
+    return _mm256_set1_epi32(((const struct tile32_word *)p)->v);
 }
 
 /* 8 values of 16 bytes, twice. */
@@ -190,9 +191,8 @@ TILE32_INLINE void tile32_block(const struct tile32_form *f, const int nc,
     for (int c = 0; c < nc; c++) {
         const __m256 dx = _mm256_broadcast_ss(xf + c);
         const __m256 ds = _mm256_broadcast_ss(xf + 2 * w + c);
-        int32_t t;
+        const int32_t t = ((const struct tile32_word *)(xf + w))[c].v;
 
-        memcpy(&t, xf + w + c, 4);
 #pragma GCC unroll 2
         for (int h = 0; h < 2; h++) {
             const uint8_t *at = s + f->scales * 8 / (1 + (f->scales == 4)) * h;
