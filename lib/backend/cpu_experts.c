@@ -182,9 +182,9 @@ static void panels(struct cpu_ctx *x, const struct cpu_op *op,
         for (int64_t p = p0; p < p1; p++)
             fn(x, op, e, p, from, to);
         if (fresh) {
-            cpu_weight_forget(w, e, p0, p1);
+            cpu_weight_forget(w, e, p0, p1, true);
             if (w == op->w)
-                cpu_weight_forget(op->w2, e, p0, p1);
+                cpu_weight_forget(op->w2, e, p0, p1, true);
         }
     }
 }

@@ -294,9 +294,11 @@ static inline const void *cpu_weight_panel(struct cpu_weight *w, int64_t m,
 }
 void cpu_weight_pack(const struct cpu_weight *w, int64_t m, int64_t p,
                      void *to);
-/* Panels P0..P1-1 of matrix M were packed: their source may go. */
-void cpu_weight_forget(const struct cpu_weight *w, int64_t m, int64_t p0,
-                       int64_t p1);
+/* Panels P0..P1-1 of matrix M were packed: when they are many, or the LAST
+ * ones, their source may go.  Returns where the next call goes on: nowhere,
+ * INT64_MAX, after the last. */
+int64_t cpu_weight_forget(const struct cpu_weight *w, int64_t m, int64_t p0,
+                          int64_t p1, bool last);
 static inline bool cpu_weight_fresh(const struct cpu_weight *w, int64_t m,
                                     int64_t p)
 {

@@ -165,14 +165,16 @@ static int cached(const struct cpu_ctx *x, const struct cpu_stage *st)
     return n < (size_t)x->ncol ? (int)n : x->ncol;
 }
 
-/* Panels P0..P1-1 of OP. */
+/* Panels P0..P1-1 of OP.  The first time, what they were packed from is let go
+ * behind them. */
 static void panels(struct cpu_ctx *x, const struct cpu_stage *st,
                    const struct cpu_op *op, int64_t p0, int64_t p1)
 {
     int step = cached(x, st);
     struct job j = {.op = op, .plain = plain(op)};
-    bool fresh = cpu_weight_fresh(op->w, 0, p0),
-         fresh2 = op->w2 && cpu_weight_fresh(op->w2, 0, p0);
+    int64_t behind = cpu_weight_fresh(op->w, 0, p0) ? p0 : INT64_MAX,
+            behind2 =
+                op->w2 && cpu_weight_fresh(op->w2, 0, p0) ? p0 : INT64_MAX;
 
     for (int from = 0; from < x->ncol; from += step) {
         int to = x->ncol - from < step ? x->ncol : from + step;
@@ -184,12 +186,12 @@ static void panels(struct cpu_ctx *x, const struct cpu_stage *st,
             j.row = p * KERN_ROWS;
             for (int c = from; c < to; c += KERN_TILE)
                 tile(x, &j, c, to - c < KERN_TILE ? to - c : KERN_TILE);
+            behind = cpu_weight_forget(op->w, 0, behind, p + 1, p + 1 == p1);
+            if (op->w2)
+                behind2 =
+                    cpu_weight_forget(op->w2, 0, behind2, p + 1, p + 1 == p1);
         }
     }
-    if (fresh)
-        cpu_weight_forget(op->w, 0, p0, p1);
-    if (fresh2)
-        cpu_weight_forget(op->w2, 0, p0, p1);
 }
 
 void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st)

@@ -171,11 +171,14 @@ static void pack_all(void *arg, int id)
                 p1 = cpu_part(w->npanel, id + 1, s->b->n);
 
         for (int64_t m = 0; m < w->n_mat && p0 < p1; m++) {
-            for (int64_t p = p0; p < p1; p++)
+            int64_t behind = p0;
+
+            for (int64_t p = p0; p < p1; p++) {
                 cpu_weight_pack(w, m, p,
                                 s->to + s->offset[i] +
                                     (size_t)(m * w->npanel + p) * w->stride);
-            cpu_weight_forget(w, m, p0, p1);
+                behind = cpu_weight_forget(w, m, behind, p + 1, p + 1 == p1);
+            }
         }
     }
 }

@@ -275,15 +275,20 @@ const void *cpu_weight_first(struct cpu_weight *w, int64_t m, int64_t p,
     return at;
 }
 
-void cpu_weight_forget(const struct cpu_weight *w, int64_t m, int64_t p0,
-                       int64_t p1)
+int64_t cpu_weight_forget(const struct cpu_weight *w, int64_t m, int64_t p0,
+                          int64_t p1, bool last)
 {
+    enum { STEP = 2 << 20 };
     int64_t from = p0 * KERN_ROWS, to = p1 * KERN_ROWS;
-    const char *at = w->data + (size_t)(m * w->n_out + from) * w->row;
 
+    if (p0 >= p1 || (!last && (size_t)(to - from) * w->row < STEP))
+        return p0;
     if (to > w->n_out)
         to = w->n_out;
-    if (!w->nocache && from < to)
-        map_forget(NULL, (const unsigned char *)at,
+    if (!w->nocache)
+        map_forget(NULL,
+                   (const unsigned char *)w->data +
+                       (size_t)(m * w->n_out + from) * w->row,
                    (size_t)(to - from) * w->row);
+    return last ? INT64_MAX : p1;
 }
