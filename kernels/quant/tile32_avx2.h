@@ -32,7 +32,7 @@ TILE32_INLINE __m256i tile32_each(const void *p)
     return _mm256_set1_epi32(((const struct tile32_word *)p)->v);
 }
 
-/* 8 values of 16 bytes, twice. */
+/* The 16 values, unsigned, in both halves. */
 TILE32_INLINE __m256i tile32_table(const struct tile32_form *f)
 {
     return _mm256_add_epi8(

@@ -44,8 +44,7 @@ static const struct tile32_form tile32_mxfp4 = {4, 1, 12, 1, 24, TILE32_FP4};
 #define TILE32_Q(f) ((f)->bits * 64)
 #define TILE32_G(f) (4 / (f)->scales)
 
-/* Bit j of byte i: bit 4j + i of H.  Four swaps of pairs of bits of the index;
- * in a loop over 16 of them, vectors. */
+/* Bit j of byte i: bit 4j + i of H.  Over 16 of them it becomes vectors. */
 static inline uint32_t tile32_plane(uint32_t h)
 {
     uint32_t a = h & 0x11111111, b = h >> 1 & 0x11111111,

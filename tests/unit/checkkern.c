@@ -76,8 +76,9 @@ static void end_block(const struct kern_quant *q, uint8_t *p)
     }
 }
 
-/* How 0..4: ordinary, ends, one block of any bytes, all of any bytes, and
- * ordinary with many zeros. */
+/* How 0..5: ordinary, ends, one block of any bytes, all of any bytes, ordinary
+ * with many zeros, and one block of any numbers again and again, so that the
+ * least scale counts too. */
 static void random_row(const struct kern_quant *q, uint8_t *p, int64_t n,
                        int how)
 {
@@ -94,6 +95,15 @@ static void random_row(const struct kern_quant *q, uint8_t *p, int64_t n,
             memset(at, 0, (size_t)q->bytes);
         else
             tame_block(q, at);
+    }
+    if (how == 5) {
+        do {
+            random_bytes(p, q->bytes);
+            if (rnd_to(2)) /* many scales come first */
+                p[0] = (uint8_t)rnd_to(4);
+        } while (outside(q, p, 0, 65504));
+        for (int b = 1; b < nb; b++)
+            memcpy(p + (size_t)b * (size_t)q->bytes, p, (size_t)q->bytes);
     }
     if (how == 2)
         random_bytes(p + (size_t)rnd_to(nb) * (size_t)q->bytes, q->bytes);
@@ -133,7 +143,7 @@ static void product_make(struct product *p)
 {
     static float x[MAX_N];
     size_t size = (size_t)(p->n / p->q->elems) * (size_t)p->q->bytes;
-    int how = rnd_to(5), each = rnd_to(7);
+    int how = rnd_to(6), each = rnd_to(7);
     int block = kern_act_block(p->q->act);
 
     p->stride = size + (size_t)rnd_to(4);
@@ -269,7 +279,7 @@ static void check_dequant(int t)
             size_t size = (size_t)(n / q->elems) * (size_t)q->bytes;
             uint8_t *p = check_mem_at(rows_mem, size, (size_t)rnd_to(2));
 
-            random_row(q, p, n, rnd_to(5));
+            random_row(q, p, n, rnd_to(6));
             q->dequant(a, p, n);
             memset(b, 0xa5, sizeof b);
             kern[l].quant[t].dequant(b, p, n);
