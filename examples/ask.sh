@@ -19,10 +19,10 @@ trap 'rm -rf "$tmp"' EXIT
     printf '\n%s' "$question"
 } >"$tmp/text"
 printf '<|im_start|>system\nAnswer from the text.<|im_end|>\n<|im_start|>user\n' |
-    tok-encode -f json --special "$model" >"$tmp/1"
-tok-encode -f json --no-bos "$model" <"$tmp/text" >"$tmp/2"
+    tok-encode -f json --special --no-eos "$model" >"$tmp/1"
+tok-encode -f json --no-bos --no-eos "$model" <"$tmp/text" >"$tmp/2"
 printf '<|im_end|>\n<|im_start|>assistant\n' |
-    tok-encode -f json --special --no-bos "$model" >"$tmp/3"
+    tok-encode -f json --special --no-bos --no-eos "$model" >"$tmp/3"
 
 # One request, whose prompt is all these ids as they are.
 mkdir -p "$cache"

@@ -4,7 +4,7 @@
 # continues 16 of them together.  The answers, one to a line, must be the same;
 # the seconds are on standard error.
 #
-# A request is an object with "prompt".  One that shall not be greedy has its own
+# A request is an object with "prompt".  One that is not greedy has its own
 # "seed" and "temp": then its draws don't depend on where it stands.
 set -e
 model=$1

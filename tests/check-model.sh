@@ -4,8 +4,8 @@
 # sound; tokens are those that Hugging Face's tokenizers and Google's
 # sentencepiece make (tests/data/model-tokens.jsonl); text comes through the
 # pipe unchanged; scores and answers are as near to golden ones as tests/tools/
-# oracle.py says, and the same bits however they are computed.  The last line is
-# "N passed, N failed".
+# oracle.py says, and the same bits however they are computed.  MODELS are those
+# to test.  The last line is "N passed, N failed".
 B=${B:-build}
 PATH=$PWD/$B/bin:$PATH
 set -o pipefail
@@ -104,7 +104,7 @@ jq -r '.text | select(contains("\u2581") | not)' "$expected" >"$tmp/mixed"
 cat cmd/*/*.c lib/*/*.c >"$tmp/code"
 # SmolLM2 has no token for some bytes that no character has, such as \377.
 printf 'caf\303 \200\200 \342\202 \360\237\232\n' >"$tmp/malformed"
-for m in smollm2-135m gemma3-270m; do
+for m in ${MODELS:-smollm2-135m gemma3-270m}; do
     check "$m is fetched" gguf-pull "$m"
     check "$m: its file is sound" gguf-inspect --check -q "$m"
     check "$m: tokens of $(wc -l <"$expected") strings" tokens "$m"
