@@ -81,6 +81,7 @@ static int ended(const struct run_event *ev, struct err *e)
     struct answers *a = &prog.answers;
     int bad = 0;
 
+    load_note(&prog.load);
     if (ev->error) {
         warn("sequence %llu: %s", (unsigned long long)ev->seq, ev->error->msg);
         bad = status(ev->error);
@@ -98,7 +99,7 @@ static int ended(const struct run_event *ev, struct err *e)
              ev->ntokens > 1
                  ? (double)(ev->ntokens - 1) / (ev->total_s - ev->first_s)
                  : 0.0);
-    else if (ev->nreused && (kv_in || prog.cache) && !quiet)
+    else if (ev->nreused && answer_had_state(ev->data) && !quiet)
         warn("sequence %llu: %lld of %lld tokens reused",
              (unsigned long long)ev->seq, (long long)ev->nreused,
              (long long)ev->nprompt);
@@ -189,6 +190,7 @@ static int add(struct prompt *p, struct err *e)
     req.prompt = p->ids;
     req.nprompt = p->n;
     req.state = p->state;
+    p->had_state = p->state || prog.cache;
     req.data = x;
     if (!mine.code) {
         p->state = NULL;

@@ -78,6 +78,7 @@ static int one(struct prompt *p, struct err *e)
         err_set(&mine, ERR_USAGE, "--kv and --kv-out are for one sequence");
     rc = mine.code || state_of(s, &mine) || sequence_read(&run, s, &mine) ||
          results(s, &mine) || sequence_logits(&run, s, &mine);
+    load_note(&run.load);
     if (verbose && !mine.code)
         warn("sequence %llu: %d tokens, %d of them reused",
              (unsigned long long)s->seq, kv_seq_n(s->kv), s->reused);

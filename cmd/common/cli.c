@@ -110,9 +110,12 @@ static void help(const struct cli *c, const struct cli_opt **o, int n)
 
         snprintf(left, sizeof left, "--%s%s%s", o[i]->name,
                  o[i]->arg ? " " : "", o[i]->arg ? o[i]->arg : "");
-        printf("  %c%c%c %-22s %s\n", o[i]->letter ? '-' : ' ',
+        printf("  %c%c%c %-22s ", o[i]->letter ? '-' : ' ',
                o[i]->letter ? o[i]->letter : ' ', o[i]->letter ? ',' : ' ',
-               left, o[i]->help);
+               left);
+        if (strlen(left) > 22)
+            printf("\n%29s", "");
+        puts(o[i]->help);
     }
     printf("  -h, %-22s %s\n  -V, %-22s %s\n", "--help", "print this help",
            "--version", "print the version");

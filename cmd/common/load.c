@@ -11,7 +11,7 @@
 #include "cmd/common/cache.h"
 #include "cmd/common/model.h"
 
-static int threads, context, share, no_pack;
+static int threads, context = -1, share, no_pack;
 static const char *kv_type = "f16", *device = "cpu";
 
 const struct cli_opt load_opts[] = {
@@ -111,7 +111,8 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
 {
     const char *comma = strchr(kv_type, ',');
     size_t first = comma ? (size_t)(comma - kv_type) : strlen(kv_type);
-    struct model_opts o = {.context = context, .slide = slide};
+    struct model_opts o = {.context = context < 0 ? 0 : context,
+                           .slide = slide};
     struct kv_config k;
     struct err e = {0};
 
@@ -119,7 +120,7 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
     o.vtype = comma ? kv_word(c, comma + 1, strlen(comma + 1)) : o.ktype;
     if (threads < 0 || threads > POOL_MAX)
         usage_error(c, "--threads must be 1 to %d", POOL_MAX);
-    if (context < 0)
+    if (context < -1 || !context)
         usage_error(c, "--ctx must be at least 1");
     memset(l, 0, sizeof *l);
     l->gguf = model_operand(operand);
@@ -135,7 +136,8 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
     k.max_batch = chunk;
     k.nseq = nseq;
     if (kv_new(&l->kv, l->be, &k, &e)) {
-        err_prefix(&e, "%s", gguf_path(l->gguf));
+        err_prefix(&e, "%s: a KV cache of %lld positions", gguf_path(l->gguf),
+                   (long long)k.positions);
         die(&e);
     }
 }
@@ -149,16 +151,23 @@ void load_close(struct load *l)
     gguf_close(l->gguf);
 }
 
+void load_note(struct load *l)
+{
+    struct kv_stats k;
+
+    kv_stats(&k, l->kv);
+    if (k.bytes_used > l->kv_bytes)
+        l->kv_bytes = k.bytes_used;
+}
+
 void load_report(const struct load *l)
 {
     struct be_stats s;
-    struct kv_stats k;
 
     be_stats(&s, l->be);
-    kv_stats(&k, l->kv);
     warn("%d threads, %s; weights: %.1f MB packed%s%s, %.1f MB as in the "
-         "file; KV: %.1f MB in %lld pages",
+         "file; KV: %.1f MB",
          s.threads, s.isa, (double)s.packed / 1e6, s.shared ? ", shared" : "",
          s.large_pages ? ", large pages" : "", (double)s.mapped / 1e6,
-         (double)k.bytes_used / 1e6, (long long)k.used);
+         (double)l->kv_bytes / 1e6);
 }

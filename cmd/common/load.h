@@ -22,6 +22,7 @@ struct load {
     struct model *model;
     struct kv *kv;
     char id[33], vocab[33];
+    uint64_t kv_bytes; /* the most that load_note() has seen */
 };
 
 /* All of it for the model that OPERAND names, with a KV cache for NSEQ
@@ -32,6 +33,8 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
                int nseq, int chunk, bool slide);
 void load_close(struct load *l);
 
+/* See how much the KV cache holds. */
+void load_note(struct load *l);
 /* A line on stderr: threads, instruction set, bytes of weights and KV. */
 void load_report(const struct load *l);
 

@@ -21,6 +21,7 @@ struct prompt {
                           size as a size_t */
     struct kv_load *load;
     struct kv_seq *state; /* that came with it; the caller's when taken */
+    bool had_state;       /* there was one, here or elsewhere */
     uint64_t stream;      /* which of the input's streams, from 0 */
     void *data;           /* the caller's, made by OPEN */
     void (*free_data)(void *data);

@@ -255,6 +255,11 @@ int answer_event(struct answers *a, struct answer *x,
     return x->over ? advance(a, e) : 0;
 }
 
+bool answer_had_state(const struct answer *x)
+{
+    return x->p->had_state;
+}
+
 int answer_failed(struct answers *a, struct answer *x, const struct err *why,
                   struct err *e)
 {

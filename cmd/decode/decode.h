@@ -49,6 +49,8 @@ struct answer *answer_new(struct answers *a, struct prompt *p, struct err *e);
 /* What happens to it.  After RUN_END it is gone. */
 int answer_event(struct answers *a, struct answer *x,
                  const struct run_event *ev, struct err *e);
+/* Did its prompt come with a state, or may it have begun from a folder? */
+bool answer_had_state(const struct answer *x);
 /* It failed before it ran. */
 int answer_failed(struct answers *a, struct answer *x, const struct err *why,
                   struct err *e);
