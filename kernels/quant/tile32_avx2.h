@@ -11,6 +11,8 @@
 #ifndef LLM_KERNELS_QUANT_TILE32_AVX2_H
 #define LLM_KERNELS_QUANT_TILE32_AVX2_H
 
+#if defined(__AVX2__)
+
 #include <immintrin.h>
 
 #include "kernels/quant/tile32_l16.h"
@@ -286,5 +288,7 @@ TILE32_INLINE void tile32_mul(const struct tile32_form *f, float *y, size_t ldy,
         q->pack = name##_pack_l16;                                             \
         q->mul = name##_mul_avx2;                                              \
     }
+
+#endif
 
 #endif

@@ -8,6 +8,8 @@
 #ifndef LLM_KERNELS_QUANT_TILE32_AVX512_H
 #define LLM_KERNELS_QUANT_TILE32_AVX512_H
 
+#if defined(__AVX512F__)
+
 #include <immintrin.h>
 
 #include "kernels/quant/tile32_l16.h"
@@ -247,5 +249,7 @@ TILE32_INLINE void tile32_mul(const struct tile32_form *f, float *y, size_t ldy,
     {                                                                          \
         q->mul = name##_mul_avx512;                                            \
     }
+
+#endif
 
 #endif

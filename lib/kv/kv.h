@@ -73,8 +73,8 @@ int kv_seq_reserve(struct kv_seq *s, int n, struct err *e);
 /* The N tokens that ran are part of S now. */
 void kv_seq_commit(struct kv_seq *s, const int32_t *t, int n);
 /* Keep the first N tokens, and no room beyond them.  -1 when windows have let
- * go what the next token sees: S is then as it was.  What the last kv_seq_commit()
- * added can always be cut off. */
+ * go what the next token sees: S is then as it was.  What the last
+ * kv_seq_commit() added can always be cut off. */
 int kv_seq_cut(struct kv_seq *s, int n);
 
 /* The page table of group G for a step: kv_npage(g) entries for S.  It may
