@@ -12,6 +12,7 @@
 
 #include <immintrin.h>
 
+#include "kernels/quant/ahead.h"
 #include "kernels/quant/rows.h"
 #include "kernels/quant/tile256.h"
 
@@ -210,6 +211,7 @@ TILE256_INLINE void tile256_cols(float *y, size_t ldy, const uint8_t *p,
         const char *sum =
             x + w * (f.group == 16 ? 260 : 292) + c0 * (512 / f.group);
 
+        ahead(p, (size_t)f.bytes, nc);
         for (int h = 0; h < halves; h++)
             tile256_half(acc[h], nc, h, p, (const int8_t *)x + c0 * 256, sum,
                          dx, f, values, scale, pair);

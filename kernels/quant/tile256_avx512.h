@@ -14,6 +14,7 @@
 
 #include <immintrin.h>
 
+#include "kernels/quant/ahead.h"
 #include "kernels/quant/rows.h"
 #include "kernels/quant/tile256.h"
 
@@ -144,6 +145,7 @@ TILE256_INLINE void tile256_cols(float *y, size_t ldy, const uint8_t *p,
             x + w * (f.group == 16 ? 260 : 292) + c0 * (512 / f.group);
         __m512 d;
 
+        ahead(p, (size_t)f.bytes, nc);
         TILE256_UNROLL for (int c = 0; c < nc; c++)
         {
             in[c] = _mm512_setzero_si512();

@@ -15,6 +15,7 @@
 
 #include <immintrin.h>
 
+#include "kernels/quant/ahead.h"
 #include "kernels/quant/tile32_l16.h"
 
 #define TILE32_INLINE static inline __attribute__((always_inline))
@@ -230,6 +231,7 @@ TILE32_INLINE void tile32_cols(const struct tile32_form *f, const int nc, int c,
     for (int64_t nb = n / 32; nb > 0; nb -= all) {
         const int g = nb < all ? (int)nb : all;
 
+        ahead(p, (size_t)(g * (ns + nq)), nc);
         for (int i = 0; i < g; i++) {
             tile32_block(f, nc, acc, p + i * ns, p + g * ns + i * nq, x, xf, w,
                          table);

@@ -12,6 +12,7 @@
 
 #include <immintrin.h>
 
+#include "kernels/quant/ahead.h"
 #include "kernels/quant/tile32_l16.h"
 
 #define TILE32_INLINE static inline __attribute__((always_inline))
@@ -185,6 +186,7 @@ TILE32_INLINE void tile32_cols(const struct tile32_form *f, const int nc, int c,
     for (int64_t nb = n / 32; nb > 0; nb -= all) {
         const int g = nb < all ? (int)nb : all;
 
+        ahead(p, (size_t)(g * (ns + nq)), nc);
         if (nc == 1 && g == all) {
             /* 1.1 times as fast as the loop; for more columns it is not. */
 #pragma GCC unroll 4
