@@ -23,7 +23,6 @@ Q       := $(if $(V),,@)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wwrite-strings -Wformat=2 $(if $(DEV),-Werror)
 PKGS     = libcbor libxxhash libzstd jansson
 PULLPKGS = libcurl libcrypto
-TESTPKGS = libzstd
 FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -DLLM_VERSION='"$(VERSION)"' -ffp-contract=off -I. -Ilib -I$B/gen $(WARN) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)$(if $(FUZZER), -fsanitize=fuzzer-no-link)
 
 # The file name picks the instruction set; everything else is baseline, and
@@ -49,15 +48,13 @@ pkgs       = $(shell $(PKGCONF) $1 2>/dev/null)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkgs,--cflags $(PKGS) $(PULLPKGS)))$(PKG_CFLAGS)
 PKG_LIBS   = $(eval PKG_LIBS := $$(call pkgs,--libs $(PKGS)))$(PKG_LIBS)
 $B/bin/gguf-pull: PROGLIBS = $(call pkgs,--libs $(PULLPKGS))
-$(UNIT): PROGLIBS = $(call pkgs,--libs $(TESTPKGS))
-$(UNIT:$B/unit/%=$B/tests/unit/%.o): PROGFLAGS = $(call pkgs,--cflags $(TESTPKGS))
 
 ## all: build every command
 all: $(CMDS:%=$B/bin/%)
 $B/%.o: %.c $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  CC    $<")
-	$Q$(CC) $(FLAGS) $(PKG_CFLAGS) $(PROGFLAGS) $(ISA) -MMD -MP -c -o $@ $<
+	$Q$(CC) $(FLAGS) $(PKG_CFLAGS) $(ISA) -MMD -MP -c -o $@ $<
 # q, not r: two folders may each have a ref.o.
 $B/libllm.a: $(call obj,$(LIB)) $B/sources
 $B/libcli.a: $(call obj,$(CLI)) $B/sources
@@ -80,10 +77,6 @@ $B/bin/llm-sample: $(call obj,$(wildcard cmd/sample/*.c))
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
-$(UNIT:$B/unit/%=$B/tests/unit/%.o): | testpkgs
-.PHONY: testpkgs
-testpkgs: | $(filter deps,$(MAKECMDGOALS:demo=deps))
-	@$(call need,$(TESTPKGS))
 $(TOOLS): $B/tools/%: $B/tests/tools/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) -lm -lpthread

@@ -860,13 +860,12 @@ tensor c: only in b.gguf" ]
     [ "$output" = "gguf-inspect: big.gguf: out of memory" ]
 }
 
-@test "make asks for libzstd only where a test uses it" {
+@test "make says that a library is missing" {
     printf '%s\n' '#!/bin/sh' 'case " $* " in *" libzstd "*) exit 1 ;; esac' \
         'exec pkg-config "$@"' >pc
     chmod +x pc
     export -n MAKEFLAGS MAKELEVEL MFLAGS
-    run -0 make -C "$BATS_TEST_DIRNAME/.." B="$PWD/b" PKGCONF="$PWD/pc" "$PWD/b/flags"
-    run -2 make -C "$BATS_TEST_DIRNAME/.." B="$PWD/b" PKGCONF="$PWD/pc" testpkgs
+    run -2 make -C "$BATS_TEST_DIRNAME/.." B="$PWD/b" PKGCONF="$PWD/pc" "$PWD/b/flags"
     [[ $output == *"make deps installs them"* ]]
 }
 
