@@ -115,15 +115,18 @@ static int of_sequence(struct seq *q, const struct wire_rec *r,
     return why ? put_end(q, why, e) : 0;
 }
 
-static int end(struct seq *q, const struct wire_rec *r, struct err *e)
+static int end(struct seq *q, const struct wire_rec *r, const char *name,
+               struct err *e)
 {
     bool over = q && q->over;
+    struct err none = {ERR_FORMAT, "there are no logits to draw from"};
     int rc = 0;
 
     if (!over && !strcmp(r->end.why, "input")) {
         if (!q && !(q = seq_find(r->seq, &common, e)))
             return -1;
-        rc = put_end(q, "length", e);
+        rc = q->begun ? put_end(q, "length", e)
+                      : put_failure(q, r, name, &none, e);
     } else if (!over && out) {
         rc = wire_put(out, r, e);
     }
@@ -146,7 +149,7 @@ static int record(const struct wire_rec *r, const char *name, struct err *e)
     if (ours && !q)
         return -1;
     if (r->kind == WIRE_END)
-        return end(q, r, e);
+        return end(q, r, name, e);
     if (q && q->over)
         return 0;
     if (!ours) {
