@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "cmd/common/state.h"
 
 #include <errno.h>
@@ -115,38 +116,64 @@ static int write_to(int fd, const char *path, const char *by,
     wire_out_name(w, path);
     model_header(w, by, l->gguf);
     rc = kv_save(w, 0, s, flags, e);
-    if (wire_out_close(w, e))
-        rc = -1;
-    if (!rc && fsync(fd))
-        rc = err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
-    return rc;
+    return wire_out_close(w, e) ? -1 : rc;
 }
 
-int state_write(const char *path, const char *by, const struct load *l,
-                const struct kv_seq *s, unsigned flags, struct err *e)
+/* Beside the file NAME, in place of which it comes when it is whole. */
+static int replace(const char *name, mode_t mode, const char *by,
+                   const struct load *l, const struct kv_seq *s, unsigned flags,
+                   struct err *e)
 {
-    size_t n = strlen(path) + 8;
+    size_t n = strlen(name) + 8;
     char *tmp = malloc(n);
-    mode_t mask = umask(0);
     int fd, rc;
 
-    umask(mask);
     if (!tmp)
         return err_nomem(e);
-    snprintf(tmp, n, "%s.XXXXXX", path);
+    snprintf(tmp, n, "%s.XXXXXX", name);
     fd = mkstemp(tmp);
     if (fd < 0) {
         free(tmp);
-        return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+        return err_set(e, ERR_IO, "%s: %s", name, strerror(errno));
     }
-    fchmod(fd, 0666 & ~mask);
-    rc = write_to(fd, path, by, l, s, flags, e);
+    fchmod(fd, mode);
+    rc = write_to(fd, name, by, l, s, flags, e);
+    if (!rc && fsync(fd))
+        rc = err_set(e, ERR_IO, "%s: %s", name, strerror(errno));
     if (close(fd) && !rc)
-        rc = err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
-    if (!rc && rename(tmp, path))
-        rc = err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+        rc = err_set(e, ERR_IO, "%s: %s", name, strerror(errno));
+    if (!rc && rename(tmp, name))
+        rc = err_set(e, ERR_IO, "%s: %s", name, strerror(errno));
     if (rc)
         unlink(tmp);
     free(tmp);
+    return rc;
+}
+
+/* What is no file, a pipe or a device, is written as it is. */
+int state_write(const char *path, const char *by, const struct load *l,
+                const struct kv_seq *s, unsigned flags, struct err *e)
+{
+    mode_t mask = umask(0);
+    struct stat st;
+    char *real;
+    int rc, fd;
+
+    umask(mask);
+    if (stat(path, &st))
+        return replace(path, 0666 & ~mask, by, l, s, flags, e);
+    if (S_ISREG(st.st_mode)) {
+        real = realpath(path, NULL);
+        rc =
+            replace(real ? real : path, st.st_mode & 07777, by, l, s, flags, e);
+        free(real);
+        return rc;
+    }
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
+    rc = write_to(fd, path, by, l, s, flags, e);
+    if (close(fd) && !rc)
+        rc = err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
     return rc;
 }

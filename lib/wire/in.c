@@ -52,11 +52,20 @@ void wire_in_before(struct wire_in *in, void (*fn)(void *), void *arg)
     in->arg = arg;
 }
 
+static bool is_space(int c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 bool wire_in_wait(const struct wire_in *in, int ms)
 {
     struct pollfd fd = {in->fd, POLLIN, 0};
+    size_t at = in->pos;
 
-    return in->n > in->pos || poll(&fd, 1, ms) > 0;
+    /* The end of a line is no beginning of a record. */
+    while (in->json && at < in->n && is_space(in->p[at]))
+        at++;
+    return at < in->n || poll(&fd, 1, ms) > 0;
 }
 
 const struct wire_header *wire_in_header(const struct wire_in *in)
@@ -210,11 +219,6 @@ static int next_json(struct wire_in *in, struct wire_rec *rec, struct err *e)
     scan_init(&in->keys);
     r = scan_more(&in->keys, rec->map, rec->nraw - len, e);
     return r > 0 ? 0 : err_set(e, ERR_FORMAT, "not a record");
-}
-
-static bool is_space(int c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
 /* A first byte that begins no record. */
