@@ -18,7 +18,6 @@ struct kv_disk {
     char *dir; /* DIR/KEY */
     uint64_t max;
     struct kv_state_layer *layer; /* [kv->nlayer]: a page of each */
-    bool wrote;
 };
 
 /* ---- names ---- */
@@ -202,7 +201,6 @@ static int write_page(struct kv_disk *d, const char *path,
             rc = err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
         if (rc)
             unlink(tmp);
-        d->wrote = true;
     }
     free(tmp);
     return rc;
@@ -462,8 +460,7 @@ void kv_disk_close(struct kv_disk *d)
 {
     if (!d)
         return;
-    if (d->wrote)
-        shrink(d);
+    shrink(d);
     free(d->dir);
     free(d->layer);
     free(d);
