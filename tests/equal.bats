@@ -228,7 +228,7 @@ same_logits() {
             case $m.$t in [0-9]*.q*) continue ;; esac
             more=(--kv-type $t --chunk 512 -t 1)
             answers $m "${more[@]}" >want
-            ! cmp -s want $m.answers
+            run ! cmp -s want $m.answers
             more=(--kv-type $t)
             answers $m "${more[@]}" --chunk 1 | cmp - want
             answers $m "${more[@]}" --chunk 9 -b 4 -t 3 | cmp - want

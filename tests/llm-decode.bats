@@ -214,14 +214,14 @@ END
     prompt 25 3 | llm-decode --temp 2 -n 30 --ignore-eos -s 5 m.gguf >a
     prompt 25 3 | llm-decode --temp 2 -n 30 --ignore-eos -s 5 m.gguf | cmp - a
     prompt 25 3 | llm-decode --temp 2 -n 30 --ignore-eos -s 6 m.gguf >b
-    ! cmp -s a b
+    run ! cmp -s a b
     prompt 25 3 | llm-decode --temp 2 -n 30 --ignore-eos -f json m.gguf >a
     seed=$(jq 'select(.t == "set").seed' a)
     jq -se 'map(.t) | index("set") < index("tokens")' a
     prompt 25 3 | llm-decode --temp 2 -n 30 --ignore-eos -f json -s "$seed" m.gguf >b
     cmp <(grep '"text' a) <(grep '"text' b)
     prompt 25 3 | llm-decode --temp 2 -n 30 --ignore-eos -f json -s -1 m.gguf | grep '"text' >b
-    ! cmp -s <(grep '"text' a) b
+    run ! cmp -s <(grep '"text' a) b
     # Nothing is drawn here.
     prompt 25 3 | llm-decode --temp 0 -n 3 -f json m.gguf | jq -se 'all(.t != "set")'
 }
@@ -232,7 +232,7 @@ END
     for s in 0 1; do
         jq -c "select(.s == $s and .t == \"tokens\").ids" out >$s
     done
-    ! cmp -s 0 1
+    run ! cmp -s 0 1
     { S=7 prompt 25; echo '{"t":"set","s":3,"seed":5}'; S=3 prompt 25; } >in
     llm-decode -f json -s 9 --temp 2 -n 20 --ignore-eos m.gguf in >out
     jq -c 'select(.s == 3 and .t == "tokens").ids' out | cmp - 0
@@ -354,7 +354,7 @@ END
         done
     done
     exec 5>&-
-    ! read -r -t 20 line <&6
+    run ! read -r -t 20 line <&6
     wait $!
 }
 
