@@ -130,6 +130,7 @@ struct cpu_stage {
      * which write what the norms read. */
     bool sync;
     unsigned kinds; /* 1 << enum kern_act: what the products take */
+    bool twice;     /* a column and its rest (cpu_product.c) */
     int64_t njob;   /* panels, of gate and up together */
     int64_t *cut;   /* [threads + 1]: each thread's jobs */
     /* HEADS: pieces that each slot is done in, 0: none of it. */

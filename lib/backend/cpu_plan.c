@@ -471,7 +471,9 @@ static int memory(struct cpu_plan *p, struct err *e)
 
     for (int i = 0; i < p->nop; i++) {
         const struct cpu_op *op = &p->op[i];
-        int times = op->o.op == BE_EXPERTS ? op->o.used : 1;
+        int times = op->o.op == BE_EXPERTS  ? op->o.used
+                    : op->o.op == BE_LOGITS ? 2
+                                            : 1;
 
         longest(p, op->w, times);
         longest(p, op->w2, times);

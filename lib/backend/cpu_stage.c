@@ -117,8 +117,8 @@ static bool beside(const struct cpu_stage *st, const struct cpu_op *op)
             writes(o, op->o.in) || o->w == op->w || o->w == op->w2 ||
             (o->w2 && (o->w2 == op->w || o->w2 == op->w2)))
             return false;
-        if (o->o.op == op->o.op &&
-            (op->o.op == BE_LOGITS || op->o.op == BE_ROUTE))
+        if (op->o.op == BE_LOGITS || o->o.op == BE_LOGITS ||
+            (o->o.op == op->o.op && op->o.op == BE_ROUTE))
             return false;
         for (int s = 0; s < BE_NSLOT; s++)
             if (writes(o, s) && writes(op, s))
@@ -136,6 +136,7 @@ static void add_product(struct fuse *f, struct cpu_op *op)
     op->job0 = st->njob;
     st->njob += op->njob;
     st->kinds |= 1u << op->w->q->act;
+    st->twice = op->o.op == BE_LOGITS && op->w->q->act != KERN_ACT_F32;
     if (op->w2)
         st->kinds |= 1u << op->w2->q->act;
     st->sync |= writes(op, op->o.in);
