@@ -76,6 +76,22 @@ static void on_interrupt(int sig)
 
 /* ---- events ---- */
 
+/* A state that cannot be written is no reason to lose the answer's end. */
+static int keep_state(const struct kv_seq *s, struct err *e)
+{
+    struct err mine = {0};
+
+    if (prog.cache && state_cache_save(prog.cache, s, e))
+        return -1;
+    if (!kv_out || !state_write(kv_out, cli.prog, &prog.load, s,
+                                zstd ? KV_ZSTD : 0, &mine))
+        return 0;
+    warn("%s", mine.msg);
+    if (status(&mine) > prog.answers.worst)
+        prog.answers.worst = status(&mine);
+    return 0;
+}
+
 static int ended(const struct run_event *ev, struct err *e)
 {
     struct answers *a = &prog.answers;
@@ -103,12 +119,7 @@ static int ended(const struct run_event *ev, struct err *e)
         warn("sequence %llu: %lld of %lld tokens reused",
              (unsigned long long)ev->seq, (long long)ev->nreused,
              (long long)ev->nprompt);
-    if (prog.cache && ev->state && state_cache_save(prog.cache, ev->state, e))
-        return -1;
-    if (kv_out && ev->state)
-        return state_write(kv_out, cli.prog, &prog.load, ev->state,
-                           zstd ? KV_ZSTD : 0, e);
-    return 0;
+    return ev->state ? keep_state(ev->state, e) : 0;
 }
 
 static int on_event(void *arg, const struct run_event *ev, struct err *e)
@@ -254,8 +265,8 @@ static void check_options(void)
 {
     if (batch < 1 || batch > 1024)
         usage_error(&cli, "--batch must be 1 to 1024");
-    if (chunk < 1)
-        usage_error(&cli, "--chunk must be at least 1");
+    if (chunk < 1 || chunk > LOAD_MAX_CHUNK)
+        usage_error(&cli, "--chunk must be 1 to %d", LOAD_MAX_CHUNK);
     if (count < -1)
         usage_error(&cli, "--count must be at least 0");
     if (logprobs < -1 || logprobs > ASKED_MAX_LOGPROBS)

@@ -129,8 +129,8 @@ int main(int argc, char **argv)
 
     if (i == argc)
         usage_error(&cli, "a model is missing");
-    if (run.chunk < 1)
-        usage_error(&cli, "--chunk must be at least 1");
+    if (run.chunk < 1 || run.chunk > LOAD_MAX_CHUNK)
+        usage_error(&cli, "--chunk must be 1 to %d", LOAD_MAX_CHUNK);
     if (kv_both && (kv_in || kv_out))
         usage_error(&cli, "--kv is --kv-in and --kv-out of the same name");
     if (all_logits && no_logits)
@@ -150,9 +150,10 @@ int main(int argc, char **argv)
     if (run.out)
         model_header(run.out, cli.prog, run.load.gguf);
     st = io_each(argv + i, argc - i, input, NULL);
-    if (follow && !st && follow_file(&e)) {
+    /* After an error, too: whoever writes to a FIFO waits for its reader. */
+    if (follow && follow_file(&e)) {
         warn("%s", e.msg);
-        st = status(&e);
+        st = status(&e) > st ? status(&e) : st;
     }
     if (verbose)
         load_report(&run.load);

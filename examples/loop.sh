@@ -6,14 +6,15 @@
 #
 #     tok-encode MODEL | llm-decode -n COUNT -s SEED MODEL | tok-decode
 #
-# and each program of the circle may be replaced by another one.
+# and each program of the circle may be replaced by another one.  tee waits for
+# a reader of the FIFO, and must not do so in vain when llm-prefill fails.
 set -e
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkfifo "$tmp/back"
 
 tok-encode "$1" |
-    llm-prefill -q --follow "$tmp/back" "$1" |
+    { llm-prefill -q --follow "$tmp/back" "$1" || : <>"$tmp/back"; } |
     llm-sample -n "${2:-32}" -s "${3:-1}" |
     tee "$tmp/back" |
     tok-decode -m "$1"

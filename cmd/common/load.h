@@ -13,7 +13,10 @@
 /* Group: -t, -c, --kv-type, --device, --share, --no-pack. */
 extern const struct cli_opt load_opts[];
 
-enum { LOAD_SLIDE = 1 << 22 }; /* positions of a sequence that slides */
+enum {
+    LOAD_SLIDE = 1 << 22, /* positions of a sequence that slides */
+    LOAD_MAX_CHUNK = 1 << 20
+};
 
 struct load {
     struct gguf *gguf;

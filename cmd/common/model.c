@@ -64,13 +64,13 @@ struct gguf *model_operand(const char *operand)
     return g;
 }
 
-void model_header(struct wire_out *w, const char *by, const struct gguf *g)
+int model_header_try(struct wire_out *w, const char *by, const struct gguf *g,
+                     struct err *e)
 {
     char id[33], vocab[33], name[256] = "";
     struct wire_header h = {
         .by = by, .path = gguf_path(g), .id = id, .vocab = vocab};
     struct gguf_str s;
-    struct err e = {0};
 
     gguf_model_id(id, g);
     gguf_vocab_id(vocab, g);
@@ -78,6 +78,13 @@ void model_header(struct wire_out *w, const char *by, const struct gguf *g)
         snprintf(name, sizeof name, "%.*s", (int)(s.n < 255 ? s.n : 255), s.p);
         h.name = name;
     }
-    if (wire_put_header(w, &h, &e))
+    return wire_put_header(w, &h, e);
+}
+
+void model_header(struct wire_out *w, const char *by, const struct gguf *g)
+{
+    struct err e = {0};
+
+    if (model_header_try(w, by, g, &e))
         die(&e);
 }

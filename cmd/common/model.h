@@ -14,8 +14,10 @@ struct gguf *model_operand(const char *operand);
 /* The same, but failing is left to the caller. */
 int model_try(struct gguf **g, const char *operand, struct err *e);
 
-/* Write the header of a stream that program BY makes with G; exits when that
- * fails. */
+/* Write the header of a stream that program BY makes with G; the second exits
+ * when that fails. */
+int model_header_try(struct wire_out *w, const char *by, const struct gguf *g,
+                     struct err *e);
 void model_header(struct wire_out *w, const char *by, const struct gguf *g);
 
 #endif

@@ -70,7 +70,8 @@ int prompt_of_state(struct prompt *p, struct err *e)
     p->ids = malloc(((size_t)p->n + 1) * sizeof *p->ids);
     if (!p->ids)
         return err_nomem(e);
-    memcpy(p->ids, kv_seq_tokens(p->state), (size_t)p->n * sizeof *p->ids);
+    if (p->n)
+        memcpy(p->ids, kv_seq_tokens(p->state), (size_t)p->n * sizeof *p->ids);
     return 0;
 }
 

@@ -114,8 +114,9 @@ static int write_to(int fd, const char *path, const char *by,
     if (wire_out_open(&w, fd, WIRE_CBOR, e))
         return -1;
     wire_out_name(w, path);
-    model_header(w, by, l->gguf);
-    rc = kv_save(w, 0, s, flags, e);
+    rc = model_header_try(w, by, l->gguf, e);
+    if (!rc)
+        rc = kv_save(w, 0, s, flags, e);
     return wire_out_close(w, e) ? -1 : rc;
 }
 

@@ -500,7 +500,7 @@ static int begin(struct run *r, struct live *l, struct err *e)
  * oldest that has more, a chunk of it. */
 static int choose(struct run *r, struct err *e)
 {
-    int n = 0, room = r->c.chunk;
+    int n = 0, room = r->c.chunk, least = room < 32 ? room : 32;
     bool reading = false;
 
     while (r->waiting && r->nactive < r->c.batch) {
@@ -536,8 +536,8 @@ static int choose(struct run *r, struct err *e)
     for (int i = 0; i < n; i++)
         if (r->part[i].n == 1)
             room--;
-    if (room < 32)
-        room = 32;
+    if (room < least)
+        room = least;
     for (int i = 0; i < n; i++)
         if (r->part[i].n > room) {
             r->part[i].n = room;

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# llm-decode and llm-prefill where things are missing, full, extreme or gone.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    [[ ${B:=build} == /* ]] || B=$PWD/$B
+    E=$PWD/examples
+    export B E PATH=$B/bin:$B/tools:$PATH models=$BATS_FILE_TMPDIR
+    cd "$models" || exit 1
+    mkmodel 0 >m.gguf
+    mkmodel 9 400 >w.gguf # windows
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    ln -s "$models"/*.gguf .
+}
+
+# A prompt of ids.
+prompt() {
+    local ids=$*
+
+    echo "{\"t\":\"tokens\",\"s\":0,\"ids\":[${ids// /,}]}"
+}
+
+@test "--chunk has an end" {
+    prompt 1 2 3 >in
+    for p in llm-decode llm-prefill; do
+        run -2 --separate-stderr $p --chunk 2147483647 m.gguf in
+        [[ ${stderr_lines[0]} == *"--chunk must be 1 to 1048576"* ]]
+    done
+    llm-decode --chunk 1048576 -n 3 w.gguf in >/dev/null
+    llm-prefill --chunk 1048576 w.gguf in >/dev/null
+}
+
+@test "a state of no tokens is no prompt" {
+    prompt 1 2 3 | llm-prefill -q --no-logits --kv-out s m.gguf >/dev/null
+    kv-dump --cut 0 -f cbor s >none
+    run -3 --separate-stderr llm-decode m.gguf none
+    [[ $stderr == *"sequence 0: there are no tokens to continue" ]]
+    run -3 --separate-stderr llm-prefill m.gguf none
+    [[ $stderr == *"sequence 0: there are no tokens to read" ]]
+    # And a beginning of any.
+    prompt 1 2 3 >in
+    llm-decode -q -n 5 --temp 0 m.gguf in >want
+    llm-decode -q -n 5 --temp 0 --kv-in none m.gguf in | cmp - want
+}
+
+@test "a state that cannot be written: the answer is whole" {
+    prompt 1 2 3 >in
+    llm-decode -n 3 --temp 0 --ignore-eos m.gguf in >want
+    for f in /dev/full "$PWD/none/state" "$PWD"; do
+        run -1 --separate-stderr llm-decode -n 3 --temp 0 --ignore-eos --kv-out "$f" -o got m.gguf in
+        [[ $stderr == "llm-decode: $f: "* ]]
+        [ "${#stderr_lines[@]}" -eq 1 ]
+        cmp got want
+    done
+}
+
+@test "--follow: who writes to the FIFO is not left waiting" {
+    mkfifo back
+    echo no stream >in
+    timeout 20 sh -c ': >back' &
+    run -3 timeout 20 llm-prefill --follow back m.gguf in
+    wait $!
+    # Where there is no model, too.
+    run timeout 20 sh "$E/loop.sh" none.gguf 3 <in
+    [ "$status" -ne 124 ]
+    [ "$status" -ne 0 ]
+}
