@@ -68,3 +68,15 @@ prompt() {
     [ "$status" -ne 124 ]
     [ "$status" -ne 0 ]
 }
+
+@test "--cache removes what is its own, nothing else" {
+    prompt $(seq 0 30) $(seq 0 30) $(seq 0 9) >in
+    llm-prefill -q --no-logits --cache c m.gguf in >/dev/null
+    key=$(ls c)
+    mkdir c/holiday-pictures c/0123456789abcdef
+    touch c/holiday-pictures/{one,"$(printf %032d 1).kv"} c/0123456789abcdef/two "c/$key/notes.kv"
+    for d in c/*; do truncate -s 5M "$d"/*; done
+    llm-prefill -q --no-logits --cache c --cache-size 1 m.gguf in >/dev/null
+    [ "$(cd c && ls -d */* | sort | xargs)" = "0123456789abcdef/two $key/notes.kv holiday-pictures/$(printf %032d 1).kv holiday-pictures/one" ] ||
+        { ls c/*; false; }
+}

@@ -402,6 +402,19 @@ static int by_age(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
+/* Is the first part of NAME this many digits, as we write them? */
+static bool digits(const char *name, size_t n)
+{
+    return strspn(name, "0123456789abcdef") == n;
+}
+
+/* What is called otherwise is not ours to remove. */
+static bool is_ours(const char *name)
+{
+    return (digits(name, 32) && !strcmp(name + 32, ".kv")) ||
+           (!strncmp(name, "new.", 4) && strlen(name) == 10);
+}
+
 /* Files of one KEY, appended, also those that were left half-written. */
 static void list(struct aged **v, size_t *n, const char *dir)
 {
@@ -409,7 +422,7 @@ static void list(struct aged **v, size_t *n, const char *dir)
     struct dirent *x;
 
     while (f && (x = readdir(f))) {
-        char *path = *x->d_name == '.' ? NULL : join(dir, x->d_name);
+        char *path = is_ours(x->d_name) ? join(dir, x->d_name) : NULL;
         struct aged *more;
         struct stat st;
 
@@ -435,7 +448,8 @@ static void shrink(const struct kv_disk *d)
     uint64_t total = 0;
 
     while (f && (x = readdir(f))) {
-        char *sub = strlen(x->d_name) == 16 ? join(top, x->d_name) : NULL;
+        bool key = digits(x->d_name, 16) && !x->d_name[16];
+        char *sub = key ? join(top, x->d_name) : NULL;
 
         if (sub)
             list(&v, &n, sub);
