@@ -322,7 +322,6 @@ static void open_all(const char *operand)
 
 int main(int argc, char **argv)
 {
-    struct err e = {0};
     int i = cli_parse(&cli, argc, argv), st;
 
     if (i == argc)
@@ -340,8 +339,7 @@ int main(int argc, char **argv)
         load_report(&prog.load);
     if (!prog.answers.out)
         text_end_all(&prog.answers.text);
-    if (wire_out_close(prog.answers.out, &e) && !st)
-        die(&e);
+    io_stream_close(prog.answers.out, st);
     run_free(prog.run);
     kv_disk_close(prog.cache);
     stop_free(&common.stop);

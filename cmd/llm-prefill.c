@@ -157,8 +157,7 @@ int main(int argc, char **argv)
     }
     if (verbose)
         load_report(&run.load);
-    if (wire_out_close(run.out, &e) && !st)
-        die(&e);
+    io_stream_close(run.out, st);
     prefill_close(&run);
     load_close(&run.load);
     return cli_finish(st > run.worst ? st : run.worst);

@@ -215,7 +215,6 @@ static void parse_eos(void)
 int main(int argc, char **argv)
 {
     int i = cli_parse(&cli, argc, argv), st;
-    struct err e = {0};
 
     if (count < -1)
         usage_error(&cli, "--count: not a count, nor -1 for no limit");
@@ -232,8 +231,7 @@ int main(int argc, char **argv)
         warn("seed %llu", (unsigned long long)common.sampling.o.seed);
     io_stream(&cli, &out);
     st = io_each(argv + i, argc - i, input, NULL);
-    if (wire_out_close(out, &e) && !st)
-        die(&e);
+    io_stream_close(out, st);
     settings_fini(&common);
     return cli_finish(st > worst ? st : worst);
 }

@@ -92,8 +92,7 @@ int main(int argc, char **argv)
         warn("%llu characters have no token in this vocabulary and were "
              "replaced or left out",
              (unsigned long long)tok_replaced(r.enc));
-    if (wire_out_close(r.out, &e) && !st)
-        die(&e);
+    io_stream_close(r.out, st);
     pool_free(r.pool);
     tok_ids_free(&r.ids);
     buf_free(&r.in);

@@ -80,3 +80,25 @@ prompt() {
     [ "$(cd c && ls -d */* | sort | xargs)" = "0123456789abcdef/two $key/notes.kv holiday-pictures/$(printf %032d 1).kv holiday-pictures/one" ] ||
         { ls c/*; false; }
 }
+
+@test "files that may not grow: what fails says so, and leaves nothing behind" {
+    export LLM_CACHE=$PWD/cache
+    prompt $(seq 0 30) $(seq 0 30) $(seq 0 9) >in
+    llm-decode -n 3 --temp 0 --ignore-eos m.gguf in >want
+    ls >before
+    run -1 --separate-stderr sh -c 'ulimit -f 1; llm-decode -q -n 3 --kv-out s m.gguf in >/dev/null'
+    [[ $stderr == "llm-decode: s: File too large" ]]
+    for p in llm-prefill "llm-decode --ignore-eos -n 60"; do
+        run -1 --separate-stderr sh -c "ulimit -f 1; $p -q -o s m.gguf in"
+        [[ $stderr == *"File too large" ]]
+    done
+    llm-prefill -q m.gguf in >l
+    run -1 --separate-stderr sh -c 'ulimit -f 1; llm-sample -o s l'
+    [[ $stderr == *"File too large" ]]
+    rm l separate*
+    ls | diff before -
+    # Folders are not needed.
+    (ulimit -f 4 && llm-decode -q -n 3 --temp 0 --ignore-eos --share --cache c m.gguf in 2>said) | cmp - want
+    [[ $(cat said) == *"File too large; what is read is not kept" ]]
+    [ -z "$(find c cache -type f)" ]
+}

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,6 +188,9 @@ int cli_parse(const struct cli *c, int argc, char **argv)
     int n = flatten(flat, 0, c->opt), ch, i;
 
     prog = c->prog;
+#ifdef SIGXFSZ
+    signal(SIGXFSZ, SIG_IGN); /* that a file is too large, its writer says */
+#endif
     for (i = 0; i < n; i++) {
         lo[i] = (struct option){flat[i]->name,
                                 flat[i]->arg ? required_argument : no_argument,

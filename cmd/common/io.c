@@ -140,6 +140,17 @@ enum wire_format io_stream(const struct cli *c, struct wire_out **w)
     return f;
 }
 
+void io_stream_close(struct wire_out *w, int st)
+{
+    struct err e = {0};
+
+    if (!wire_out_close(w, &e))
+        return;
+    if (!st)
+        die(&e);
+    exit(st); /* it was said before */
+}
+
 int io_open(const char *operand, const char **name, struct err *e)
 {
     struct stat st, out;

@@ -24,6 +24,9 @@ enum wire_format io_format(const struct cli *c);
 /* io_format(); and *W, a stream on standard output in that form, or NULL where
  * it is WIRE_TEXT, which the program writes itself. */
 enum wire_format io_stream(const struct cli *c, struct wire_out **w);
+/* Close W (NULL may be closed); exits, with ST unless it is 0, when something
+ * was not written.  The file that -o names is then what it was. */
+void io_stream_close(struct wire_out *w, int st);
 
 /* Open OPERAND for reading, "-" being standard input.  *NAME is what messages
  * should call it.  -1 with ERR_IO, also for a directory. */
