@@ -102,3 +102,23 @@ prompt() {
     [[ $(cat said) == *"File too large; what is read is not kept" ]]
     [ -z "$(find c cache -type f)" ]
 }
+
+@test "a state longer than the context is an error of its sequence alone" {
+    mkmodel 0 1000 >big.gguf
+    prompt $(seq 0 39) $(seq 0 39) $(seq 0 39) >long # no more than two contexts
+    { cat long | head -c -3; printf ',%s' $(seq 0 39) $(seq 0 39) $(seq 0 39); echo ']}'; } >longer
+    prompt 1 2 3 >short
+    for f in long longer; do
+        llm-prefill -q --no-logits --kv-out state big.gguf $f >/dev/null
+        llm-prefill -q --no-logits big.gguf $f >all
+        for o in error shift; do
+            run -6 --separate-stderr llm-decode -c 64 -n 3 --overflow $o -f json big.gguf short all short
+            [[ $stderr == *"the state's "*" tokens are more than the context of 64" ]]
+            [ "$(jq -r 'select(.t == "end").why' <<<"$output" | xargs)" = "length error length" ]
+        done
+        for p in llm-decode llm-prefill; do
+            run -6 --separate-stderr $p -c 64 --kv-in state big.gguf short
+            [[ $stderr == "$p: sequence 0: state: "*"more than the context of 64" ]]
+        done
+    done
+}

@@ -133,6 +133,7 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
         die(&e);
     k = *model_kv(l->model);
     k.positions = slide ? LOAD_SLIDE : (int64_t)model_context(l->model) * nseq;
+    k.context = slide ? LOAD_SLIDE : model_context(l->model);
     k.max_batch = chunk;
     k.nseq = nseq;
     if (kv_new(&l->kv, l->be, &k, &e)) {

@@ -146,6 +146,7 @@ int kv_new(struct kv **out, struct be *be, const struct kv_config *c,
     kv->ktype = c->ktype;
     kv->vtype = c->vtype;
     kv->max_batch = c->max_batch > 1 ? c->max_batch : 1;
+    kv->context = c->context;
     if (!kv->layer || !kv->group || !kv->model_id || !kv->rope)
         err_nomem(e);
     else if (!count_pages(kv, c, e) && !make_groups(kv, c, e) &&

@@ -33,6 +33,7 @@ struct kv_config {
     int max_batch;     /* most tokens that kv_seq_reserve() is asked for at
                           once: windows keep that much more */
     int nseq;          /* sequences that may live at once, for the windows */
+    int context;       /* most tokens of a state that is read; 0: any */
     /* What states must agree in, besides layers and types: the model's id and
      * its rope parameters in words; views, copied. */
     const char *model_id;
@@ -96,7 +97,8 @@ int kv_save(struct wire_out *w, uint64_t seq, const struct kv_seq *s,
 /* Read states record by record: give every "kv" record of a sequence, in order,
  * to kv_load_add().  1 when the state is whole; S then has its tokens, and
  * before that nothing.  ERR_FORMAT: another model, type or shape, a sum that is
- * wrong, records that are missing.  kv_load_free() at any time. */
+ * wrong, records that are missing; ERR_CONTEXT: too many tokens.
+ * kv_load_free() at any time. */
 struct kv_load;
 struct kv_load *kv_load_new(struct kv *kv, struct err *e);
 int kv_load_add(struct kv_load *l, const struct wire_rec *r, struct err *e);

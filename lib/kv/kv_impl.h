@@ -53,7 +53,7 @@ struct kv {
     int *group; /* of a layer; -1: none */
     enum kern_kv ktype, vtype;
     int npage; /* of the longest sequence */
-    int max_batch;
+    int max_batch, context;
     char *model_id, *rope;
     int npool;
     struct kv_pool pool[BE_MAX_GROUPS];

@@ -173,6 +173,10 @@ static int begin(struct kv_load *l, struct err *e)
 
     if (check_state(kv, x, e))
         return -1;
+    if (kv->context && x->n > kv->context)
+        return err_set(e, ERR_CONTEXT,
+                       "the state's %d tokens are more than the context of %d",
+                       x->n, kv->context);
     for (int i = 0; i < kv->nlayer; i++) {
         int g = kv->group[i], keep;
 
