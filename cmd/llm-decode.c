@@ -168,9 +168,17 @@ static int on_set(void *arg, struct prompt *p, const struct wire_rec *r,
     return asked_set(p->data, r, e);
 }
 
+/* Of two sequences with one number, one is over before the other is seen. */
+static int wait_for_number(uint64_t seq, struct err *e)
+{
+    while (unordered && answer_open(&prog.answers, seq) && !interrupted)
+        if (run_step(prog.run, on_event, NULL, e))
+            return -1;
+    return 0;
+}
+
 static int add(struct prompt *p, struct err *e)
 {
-    static uint64_t stream;
     struct asked *q = p->data;
     struct run_request req = {.seq = p->seq,
                               .key = q->sampling.own_seed ? 0 : p->seq,
@@ -179,18 +187,13 @@ static int add(struct prompt *p, struct err *e)
                               .n = q->n,
                               .ignore_eos = q->ignore_eos,
                               .logprobs = q->logprobs};
-    struct answer *x = answer_new(&prog.answers, p, e);
+    struct answer *x = NULL;
     struct err mine = p->failed;
 
-    if (!x) {
+    if (wait_for_number(p->seq, e) || !(x = answer_new(&prog.answers, p, e))) {
         prompt_free(p);
         return -1;
     }
-    if (unordered && p->stream != stream) /* numbers may come again */
-        while (run_busy(prog.run))
-            if (run_step(prog.run, on_event, NULL, e))
-                return -1;
-    stream = p->stream;
     if (!mine.code && kv_in && !p->state)
         state_read(&p->state, &prog.load, kv_in, kv_both != NULL, &mine);
     if (!mine.code && (kv_in || kv_out) && prog.sequences++)

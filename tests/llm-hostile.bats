@@ -122,3 +122,16 @@ prompt() {
         done
     done
 }
+
+@test "--unordered: a number that comes again waits for the first of it" {
+    for s in 0 0 3 0; do
+        echo "{\"t\":\"tokens\",\"s\":$s,\"ids\":[$((s + 3))]}"
+        echo "{\"t\":\"end\",\"s\":$s,\"why\":\"input\"}"
+    done >in
+    llm-decode -f json --temp 0 --ignore-eos -n 4 m.gguf in | grep '"s":0' >want
+    llm-decode -f json --temp 0 --ignore-eos -n 4 -b 4 --unordered m.gguf in >out
+    grep '"s":0' out | cmp - want
+    # And in the next input.
+    llm-decode -f json --temp 0 --ignore-eos -n 4 -b 4 --unordered m.gguf in in >out
+    grep '"s":0' out | cmp - <(cat want want)
+}

@@ -10,7 +10,6 @@ struct prompts {
     struct prompts_use use;
     struct prompt *open;         /* in order of appearance */
     struct prompt *whole, **end; /* to be given */
-    uint64_t stream;
     bool over; /* the input has ended, or failed */
     struct err failed;
 };
@@ -109,7 +108,6 @@ static struct prompt *find(struct prompts *p, uint64_t seq, struct err *e)
             return NULL;
         }
         (*q)->seq = seq;
-        (*q)->stream = p->stream;
         if (p->use.open && p->use.open(p->use.arg, *q, e))
             return NULL;
     }
@@ -214,7 +212,6 @@ static int record(struct prompts *p, const struct wire_rec *r, struct err *e)
 
     if (r->kind == WIRE_HEADER) {
         complete_all(p);
-        p->stream++;
         return wire_check_vocab(&r->header, p->use.vocab, e);
     }
     if (r->kind == WIRE_ERROR && !r->has_seq)

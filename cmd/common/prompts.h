@@ -22,7 +22,6 @@ struct prompt {
     struct kv_load *load;
     struct kv_seq *state; /* that came with it; the caller's when taken */
     bool had_state;       /* there was one, here or elsewhere */
-    uint64_t stream;      /* which of the input's streams, from 0 */
     void *data;           /* the caller's, made by OPEN */
     void (*free_data)(void *data);
     struct prompt *next;

@@ -46,6 +46,15 @@ struct answer *answer_new(struct answers *a, struct prompt *p, struct err *e)
     return x;
 }
 
+bool answer_open(const struct answers *a, uint64_t seq)
+{
+    const struct answer *x = a->first;
+
+    while (x && x->p->seq != seq)
+        x = x->next;
+    return x;
+}
+
 static int put_ids(struct answers *a, const struct prompt *p, struct err *e)
 {
     struct wire_tokens t = {

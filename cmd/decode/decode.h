@@ -46,6 +46,8 @@ struct answers {
 
 /* The answer to P begins: it has its place now.  P is its own from here on. */
 struct answer *answer_new(struct answers *a, struct prompt *p, struct err *e);
+/* Is there one of this number that has not ended? */
+bool answer_open(const struct answers *a, uint64_t seq);
 /* What happens to it.  After RUN_END it is gone. */
 int answer_event(struct answers *a, struct answer *x,
                  const struct run_event *ev, struct err *e);
