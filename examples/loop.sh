@@ -6,15 +6,15 @@
 #
 #     tok-encode MODEL | llm-decode -n COUNT -s SEED MODEL | tok-decode
 #
-# and each program of the circle may be replaced by another one.  tee waits for
-# a reader of the FIFO, and must not do so in vain when llm-prefill fails.
+# and each program of the circle may be replaced by another one.  A FIFO opened
+# for both does not wait for its reader, who may have failed.
 set -e
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkfifo "$tmp/back"
 
 tok-encode "$1" |
-    { llm-prefill -q --follow "$tmp/back" "$1" || : <>"$tmp/back"; } |
+    llm-prefill -q --follow "$tmp/back" "$1" |
     llm-sample -n "${2:-32}" -s "${3:-1}" |
-    tee "$tmp/back" |
+    tee /dev/fd/3 3<>"$tmp/back" |
     tok-decode -m "$1"
