@@ -435,3 +435,30 @@ END
     [ "$(ids -c 10 --overflow slide --ignore-eos -n 20 m.gguf in | wc -w)" -eq 20 ]
     fails 2 usage: llm-decode -c 0 m.gguf in
 }
+
+@test "a number that comes again, and options behind the tokens" {
+    prompt 1 >in
+    echo '{"t":"end","s":0,"why":"input"}' >>in
+    cat in in >twice
+    for o in "-b 1" "-b 4" "-b 4 --unordered"; do
+        # shellcheck disable=SC2086 # words
+        [ "$(ids --temp 0 -n 2 --ignore-eos $o m.gguf in in)" = "$(ids --temp 0 -n 2 --ignore-eos $o m.gguf twice)" ]
+    done
+    { prompt 1; echo '{"t":"set","count":1}'; } >in
+    [ "$(ids --ignore-eos -n 5 m.gguf in | wc -w)" -eq 1 ]
+}
+
+@test "other options" {
+    prompt 1 2 >in
+    llm-decode --temp 0 -n 3 -f json m.gguf in >want
+    llm-decode --temp 0 -n 3 -f json --device cpu -t 3 --chunk 1 m.gguf in | cmp - want
+    fails 4 "no device 'gpu'" llm-decode --device gpu m.gguf in
+    fails 2 usage: llm-decode --chunk 0 m.gguf in
+    fails 2 usage: llm-decode -t 100000 m.gguf in
+    fails 2 usage: llm-decode -f xml m.gguf in
+    run -0 --separate-stderr llm-decode -v --temp 0 -n 3 -f json m.gguf in
+    cmp want <<<"$output"
+    [[ $stderr == *"sequence 0: length; 2 + 3 tokens, 0 reused; "*" threads, "*"MB packed"* ]]
+    run -0 --separate-stderr llm-decode --help
+    [[ $output == *"--logit-bias"* ]]
+}

@@ -99,7 +99,7 @@ END
     ids -s 1 in >b
     cmp a b
     ids -s 2 in >b
-    ! cmp -s a b
+    run ! cmp -s a b
     # The position decides, not what was drawn before.
     [ "$(tail -n 5 in | ids -s 1)" = "$(tr ' ' '\n' <a | tail -n 5 | xargs)" ]
 }
@@ -114,7 +114,7 @@ END
     llm-sample -s "$seed" -f json in | cmp - a
     # A random one is another each time.
     llm-sample -f json in >b
-    ! cmp -s a b
+    run ! cmp -s a b
     # Nothing is drawn at temperature 0.
     run -0 --separate-stderr llm-sample --temp 0 -f json in
     [[ $output != *seed* ]]
@@ -134,7 +134,7 @@ END
     draws 1 | grep -v set >>in
     S=0 ids -s 1 in >a
     S=1 ids -s 1 in >b
-    ! cmp -s a b
+    run ! cmp -s a b
     # -1 and null are none.
     sed '1i {"t":"set","seed":-1}' in | S=0 ids -s 1 | cmp - a
     sed '1i {"t":"set","seed":null,"temp":null,"logit-bias":null}' in | S=0 ids -s 1 | cmp - a
@@ -261,7 +261,7 @@ END
     read -r -t 10 line <&6
     [ "$line" = '{"t":"tokens","s":0,"ids":[0]}' ]
     exec 5>&-
-    ! read -r -t 10 line <&6
+    run ! read -r -t 10 line <&6
     wait $!
 }
 
