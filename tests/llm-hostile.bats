@@ -137,3 +137,17 @@ prompt() {
     llm-decode -f json --temp 0 --ignore-eos -n 4 -b 4 --unordered m.gguf in in >out
     grep '"s":0' out | cmp - <(cat want want)
 }
+
+@test "--cache: a damaged file is written anew" {
+    prompt $(seq 0 30) $(seq 0 30) $(seq 0 9) >in
+    read_in() { llm-prefill --no-logits --cache c m.gguf in 2>&1 >/dev/null; }
+    [ -z "$(read_in)" ]
+    f=$(echo c/*/*.kv)
+    cp "$f" good
+    for how in 'truncate -s 100' 'truncate -s 0' 'sh -c "tr a b <good >\"\$0\""'; do
+        eval "$how" '"$f"'
+        [ -z "$(read_in)" ]
+        cmp "$f" good
+        [[ $(read_in) == *"64 of 72 tokens reused" ]]
+    done
+}

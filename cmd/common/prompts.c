@@ -10,7 +10,7 @@ struct prompts {
     struct prompts_use use;
     struct prompt *open;         /* in order of appearance */
     struct prompt *whole, **end; /* to be given */
-    bool over; /* the input has ended, or failed */
+    bool over;                   /* the input has ended, or failed */
     struct err failed;
 };
 

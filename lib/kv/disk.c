@@ -333,8 +333,10 @@ static struct kv_seq *read_all(struct kv_disk *d, const int32_t *t,
 
             for (int g = 0; g < kv->npool; g++)
                 need |= from[g] <= i;
-            if (need && !read_page(d, file[i], s, t, i))
+            if (need && !read_page(d, file[i], s, t, i)) {
+                unlink(file[i]); /* or it would never be written anew */
                 *bad = i;
+            }
         }
         if (*bad < 0) {
             kv_seq_share(s);
