@@ -7,8 +7,8 @@
  * for the tokens of a page and all before them.  A file is a stream with a
  * state, as llm-stream(5) describes it, that holds this page alone; so its sums
  * and its tokens are checked when it is read, and one that is damaged counts as
- * absent and is removed.  Files appear by renaming.  Reading one sets its time; those that
- * were used least recently go first when the folder grows too large.
+ * absent and is removed.  Files appear by renaming.  Reading one sets its time;
+ * those that were used least recently go first when the folder grows too large.
  */
 #ifndef LLM_KV_DISK_H
 #define LLM_KV_DISK_H
