@@ -46,7 +46,10 @@ setup_file() {
     export PATH=$B/bin:$B/tools:$PATH
     cd "$BATS_FILE_TMPDIR" || exit 1
     export XDG_CACHE_HOME=$PWD/cache
+    # Sanitizers look at code, not at bits: with them a few kinds are enough.
+    grep -q __asan_init "$B/bin/llm-decode" && few='0 1 2 7 9 10 12 15'
     mkmodel | while read -r k _; do
+        [[ -z ${few:-} || " $few " == *" $k "* ]] || continue
         mkmodel "$k" 200 $((k + 7)) >"$k.gguf"
     done
     # shellcheck disable=SC2046 # words
@@ -134,7 +137,7 @@ same_logits() {
 }
 
 @test "sequences one by one, among others of their number" {
-    for m in 0 9 10 12 q k; do
+    for m in 0 10 12 q k; do
         {
             decode -f json $m.gguf $m.in | head -n 1
             while read -r line; do
