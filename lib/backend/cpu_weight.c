@@ -279,10 +279,12 @@ int64_t cpu_weight_forget(const struct cpu_weight *w, int64_t m, int64_t p0,
                           int64_t p1, bool last)
 {
     enum { STEP = 2 << 20 };
-    int64_t from = p0 * KERN_ROWS, to = p1 * KERN_ROWS;
+    int64_t from, to;
 
-    if (p0 >= p1 || (!last && (size_t)(to - from) * w->row < STEP))
+    if (p0 >= p1 || (!last && (size_t)((p1 - p0) * KERN_ROWS) * w->row < STEP))
         return p0;
+    from = p0 * KERN_ROWS;
+    to = p1 * KERN_ROWS;
     if (to > w->n_out)
         to = w->n_out;
     if (!w->nocache)
