@@ -199,7 +199,8 @@ static bool fill(struct share *s, int fd)
     team_run(s->b->team, pack_all, s);
     munmap(p, (size_t)s->size);
     head_of(s, h, true);
-    return pwrite(fd, h, HEAD, 0) == HEAD;
+    /* What the head promises must be on the disk before it is. */
+    return !fdatasync(fd) && pwrite(fd, h, HEAD, 0) == HEAD;
 }
 
 /* Files of the same model path whose state is another, and what makers left
