@@ -214,7 +214,8 @@ static void member(void *arg, int id)
         x.ncol = r->s->ncol - c < CPU_BLOCK ? r->s->ncol - c : CPU_BLOCK;
         x.few = x.ncol <= CPU_FEW;
         block(&x);
-        x.logits += (size_t)x.ncol * (size_t)p->n_vocab;
+        if (x.logits) /* none are wanted, perhaps */
+            x.logits += (size_t)x.ncol * (size_t)p->n_vocab;
     }
 }
 
