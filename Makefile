@@ -4,6 +4,10 @@
 .SECONDARY:
 .PHONY: all deps demo check check-model bench fuzz lint fmt fmt-check install uninstall clean help FORCE
 all:
+# As many jobs as there are processors, unless -j says otherwise.
+ifeq ($(findstring -j,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
 -include config.mk                      # local overrides; never committed
 
 VERSION  = 0.1
@@ -41,8 +45,8 @@ TOOLS := $(patsubst tests/tools/%.c,$B/tools/%,$(wildcard tests/tools/*.c))
 # They are not instrumented, which would take clang minutes for each: their
 # tests put unreadable pages behind what they may read.
 NOSAN := $(if $(SAN)$(FUZZER),-fno-sanitize=all)
-$B/%/avx2.o:   ISA = -mavx2 -mfma -mf16c $(NOSAN)
-$B/%/avx512.o: ISA = -mavx2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mfma -mf16c $(NOSAN)
+$B/%/avx2.o:   ISA = -mavx2 -mfma -mf16c -g1 $(NOSAN)
+$B/%/avx512.o: ISA = -mavx2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mfma -mf16c -g1 $(NOSAN)
 # Asked for at first use, which in `make deps check` is after deps.
 pkgs       = $(shell $(PKGCONF) $1 2>/dev/null)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkgs,--cflags $(PKGS) $(PULLPKGS)))$(PKG_CFLAGS)
