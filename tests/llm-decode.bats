@@ -2,6 +2,7 @@
 # llm-decode on tiny models.  What an answer is to be is often dictated: biases
 # that fall from token to token, and a penalty for each that was there.
 bats_require_minimum_version 1.5.0
+load llm
 
 setup_file() {
     [[ ${B:=build} == /* ]] || B=$PWD/$B
@@ -17,58 +18,6 @@ setup_file() {
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     ln -s "$models"/*.gguf .
-}
-
-# --logit-bias ... that make the answer these tokens, each of them once.
-spell() {
-    local bias=2000 id
-
-    said=(--temp 0 --presence-penalty 1000 --repeat-last-n -1)
-    for id in "$@"; do
-        said+=(--logit-bias "$id=$bias")
-        bias=$((bias - 20))
-    done
-}
-
-# A prompt of ids; of sequence $S if it is set.
-prompt() {
-    local ids=$*
-
-    echo "{\"t\":\"tokens\",\"s\":${S:-0},\"ids\":[${ids// /,}]}"
-}
-
-# An answer's text, its ids, the reason of its end.
-text() {
-    llm-decode "$@" | tok-decode
-}
-
-ids() {
-    llm-decode -f json "$@" | jq -r 'select(.t == "tokens").ids[]' | xargs
-}
-
-ends() {
-    llm-decode -f json "$@" | jq -c 'select(.t == "end") | [.why, .stop]' | xargs
-}
-
-# Fails with status $1 and one line that has the words $2; the rest runs.
-fails() {
-    local st=$1 words=$2
-
-    shift 2
-    run -"$st" --separate-stderr "$@"
-    [ "${#stderr_lines[@]}" -eq 1 ] || [ "$st" -eq 2 ] || { echo "$stderr"; return 1; }
-    [[ $stderr == *"$words"* ]] || { echo "$stderr"; return 1; }
-}
-
-# Waits until the command succeeds.
-until_true() {
-    local i
-
-    for i in {1..400}; do
-        "$@" && return
-        sleep 0.05
-    done
-    return 1
 }
 
 e=39 the=34 # <end>, and a token of three letters

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # llm-decode and llm-prefill where things are missing, full, extreme or gone.
 bats_require_minimum_version 1.5.0
+load llm
 
 setup_file() {
     [[ ${B:=build} == /* ]] || B=$PWD/$B
@@ -14,13 +15,6 @@ setup_file() {
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     ln -s "$models"/*.gguf .
-}
-
-# A prompt of ids.
-prompt() {
-    local ids=$*
-
-    echo "{\"t\":\"tokens\",\"s\":0,\"ids\":[${ids// /,}]}"
 }
 
 @test "--chunk has an end" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # llm-prefill on tiny models.
 bats_require_minimum_version 1.5.0
+load llm
 
 setup_file() {
     [[ ${B:=build} == /* ]] || B=$PWD/$B
@@ -16,32 +17,6 @@ setup_file() {
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     ln -s "$models"/*.gguf .
-}
-
-# A prompt of ids; of sequence $S if it is set.
-prompt() {
-    local ids=$*
-
-    echo "{\"t\":\"tokens\",\"s\":${S:-0},\"ids\":[${ids// /,}]}"
-}
-
-# Ids below 39, $1 of them.
-some() {
-    local i
-
-    for ((i = 0; i < $1; i++)); do
-        echo $(((i * i * 7 + i * 3 + i / 3) % 39))
-    done | xargs
-}
-
-# Fails with status $1 and one line that has the words $2; the rest runs.
-fails() {
-    local st=$1 words=$2
-
-    shift 2
-    run -"$st" --separate-stderr "$@"
-    [ "${#stderr_lines[@]}" -eq 1 ] || [ "$st" -eq 2 ] || { echo "$stderr"; return 1; }
-    [[ $stderr == *"$words"* ]] || { echo "$stderr"; return 1; }
 }
 
 @test "tokens, the state, the logits of the last position, an end" {

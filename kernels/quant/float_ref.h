@@ -73,4 +73,49 @@ static inline void float_mul(float *y, size_t ldy, const void *panel,
     }
 }
 
+/* The functions of type NAME, and its NAME_init(). */
+#define FLOAT_TYPE(name, size, read)                                           \
+    static void dequant(float *y, const void *row, int64_t n)                  \
+    {                                                                          \
+        float_dequant(y, row, n, size, read);                                  \
+    }                                                                          \
+    static float dot(const void *row, const void *tile, int64_t n, int w,      \
+                     int c)                                                    \
+    {                                                                          \
+        return float_dot(row, tile, n, w, c, size, read);                      \
+    }                                                                          \
+    static void pack(void *panel, const void *row, size_t stride, int rows,    \
+                     int64_t n)                                                \
+    {                                                                          \
+        float_pack(panel, row, stride, rows, n, size);                         \
+    }                                                                          \
+    static void mul(float *y, size_t ldy, const void *panel, const void *tile, \
+                    int64_t n, int w)                                          \
+    {                                                                          \
+        float_mul(y, ldy, panel, tile, n, w, size, read);                      \
+    }                                                                          \
+    void name##_init(struct kern *k, unsigned flags)                           \
+    {                                                                          \
+        struct kern_quant *q = &k->quant[KERN_##name];                         \
+                                                                               \
+        q->layout = "k16";                                                     \
+        q->panel_bytes = KERN_ROWS * (size);                                   \
+        q->dequant = dequant;                                                  \
+        q->dot = dot;                                                          \
+        q->pack = pack;                                                        \
+        q->mul = mul;                                                          \
+        FLOAT_FASTER(name)                                                     \
+        (void)flags;                                                           \
+    }
+
+#if defined(__x86_64__)
+#define FLOAT_FASTER(name)                                                     \
+    if (flags & CPU_AVX2)                                                      \
+        name##_avx2(q);                                                        \
+    if (flags & CPU_AVX512)                                                    \
+        name##_avx512(q);
+#else
+#define FLOAT_FASTER(name)
+#endif
+
 #endif
