@@ -22,15 +22,6 @@ setup() {
 
 e=39 the=34 # <end>, and a token of three letters
 
-# Ids below 39, $1 of them.
-some() {
-    local i
-
-    for ((i = 0; i < $1; i++)); do
-        echo $(((i * i * 7 + i * 3 + i / 3) % 39))
-    done
-}
-
 @test "--kv: the state of prompt and answer, used by what begins the same" {
     prompt $(some 70) >in
     run -0 --separate-stderr llm-decode --temp 0 -n 5 --ignore-eos -f json --kv s m.gguf in
