@@ -9,13 +9,12 @@
 #include "cmd/common/io.h"
 #include "cmd/common/model.h"
 #include "cmd/common/progress.h"
-#include "cmd/common/sampling.h"
 #include "cmd/common/state.h"
 #include "cmd/decode/decode.h"
 
 enum { READ_AHEAD = 2 }; /* whole prompts that wait, for each that runs */
 
-static struct asked common = {.n = -1, .logprobs = -1};
+static struct asked common = {.w = {.count = -1, .logprobs = -1}};
 static long long count = -1;
 static int batch = 1, unordered, ignore_eos, logprobs = -1, strict, echo, times,
            quiet, verbose, keep_tokens, zstd, chunk = RUN_CHUNK;
@@ -181,12 +180,12 @@ static int add(struct prompt *p, struct err *e)
 {
     struct asked *q = p->data;
     struct run_request req = {.seq = p->seq,
-                              .key = q->sampling.own_seed ? 0 : p->seq,
-                              .sampling = q->sampling.o,
+                              .key = q->w.sampling.own_seed ? 0 : p->seq,
+                              .sampling = q->w.sampling.o,
                               .stop = q->stop,
-                              .n = q->n,
-                              .ignore_eos = q->ignore_eos,
-                              .logprobs = q->logprobs};
+                              .n = q->w.count,
+                              .ignore_eos = q->w.ignore_eos,
+                              .logprobs = q->w.logprobs};
     struct answer *x = NULL;
     struct err mine = p->failed;
 
@@ -272,17 +271,17 @@ static void check_options(void)
         usage_error(&cli, "--chunk must be 1 to %d", LOAD_MAX_CHUNK);
     if (count < -1)
         usage_error(&cli, "--count must be at least 0");
-    if (logprobs < -1 || logprobs > ASKED_MAX_LOGPROBS)
-        usage_error(&cli, "--logprobs must be 0 to %d", ASKED_MAX_LOGPROBS);
+    if (logprobs < -1 || logprobs > WANTED_MAX_LOGPROBS)
+        usage_error(&cli, "--logprobs must be 0 to %d", WANTED_MAX_LOGPROBS);
     if (keep_tokens < 0)
         usage_error(&cli, "--keep must be at least 0");
     if (kv_both && (kv_in || kv_out))
         usage_error(&cli, "--kv is --kv-in and --kv-out of the same name");
     if (kv_both)
         kv_in = kv_out = kv_both;
-    common.n = count;
-    common.ignore_eos = ignore_eos;
-    common.logprobs = logprobs;
+    common.w.count = count;
+    common.w.ignore_eos = ignore_eos;
+    common.w.logprobs = logprobs;
     for (int i = 0; i < stops.n; i++)
         if (stop_add(&common.stop, stops.v[i], strlen(stops.v[i]), NULL))
             usage_error(&cli, "--stop needs a text");
@@ -304,7 +303,7 @@ static void open_all(const char *operand)
      * used. */
     load_open(&prog.load, &cli, operand, batch * READ_AHEAD, chunk + batch,
               how == 3);
-    sampling_init(&common.sampling, &cli, prog.load.gguf);
+    sampling_init(&common.w.sampling, &cli, prog.load.gguf);
     c.model = prog.load.model;
     c.context = how == 3 ? LOAD_SLIDE : 0;
     c.kv = prog.load.kv;

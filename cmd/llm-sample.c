@@ -11,10 +11,9 @@
 #include <string.h>
 
 #include "cmd/common/io.h"
-#include "cmd/common/sampling.h"
 #include "cmd/sample/sample.h"
 
-static struct settings common = {.count = -1, .logprobs = -1};
+static struct settings common = {.w = {.count = -1, .logprobs = -1}};
 static long long count = -1;
 static int logprobs = -1, ignore_eos, verbose;
 static const char *eos;
@@ -71,13 +70,13 @@ static int put_token(const struct seq *q, const struct seq_token *t,
     struct wire_tokens rec = {.seq = q->number, .ids = &t->id, .n = 1};
 
     if (out) {
-        rec.lp = q->set.logprobs >= 0 ? &t->lp : NULL;
-        rec.top = q->set.logprobs > 0 ? t->top : NULL;
+        rec.lp = q->set.w.logprobs >= 0 ? &t->lp : NULL;
+        rec.top = q->set.w.logprobs > 0 ? t->top : NULL;
         rec.ntop = t->ntop;
         return wire_put_tokens(out, &rec, e);
     }
     printf("%llu\t%lu", (unsigned long long)q->number, (unsigned long)t->id);
-    if (q->set.logprobs >= 0)
+    if (q->set.w.logprobs >= 0)
         printf("\t%.4f", (double)t->lp);
     for (size_t i = 0; i < t->ntop; i++)
         printf("\t%lu:%.4f", (unsigned long)t->top[i].id, (double)t->top[i].lp);
@@ -107,7 +106,7 @@ static int of_sequence(struct seq *q, const struct wire_rec *r,
     if (got < 0)
         return -1;
     if (out && !q->begun &&
-        sampling_put_seed(out, q->number, &q->set.sampling, e))
+        sampling_put_seed(out, q->number, &q->set.w.sampling, e))
         return -1;
     q->begun = true;
     if (got && put_token(q, &t, e))
@@ -218,17 +217,17 @@ int main(int argc, char **argv)
 
     if (count < -1)
         usage_error(&cli, "--count: not a count, nor -1 for no limit");
-    if (logprobs < -1 || logprobs > MAX_LOGPROBS)
+    if (logprobs < -1 || logprobs > WANTED_MAX_LOGPROBS)
         usage_error(&cli, "--logprobs: not in 0 to %d, nor -1 for none",
-                    MAX_LOGPROBS);
-    common.count = count;
-    common.logprobs = logprobs;
-    common.ignore_eos = ignore_eos;
+                    WANTED_MAX_LOGPROBS);
+    common.w.count = count;
+    common.w.logprobs = logprobs;
+    common.w.ignore_eos = ignore_eos;
     if (eos)
         parse_eos();
-    sampling_init(&common.sampling, &cli, NULL);
+    sampling_init(&common.w.sampling, &cli, NULL);
     if (verbose)
-        warn("seed %llu", (unsigned long long)common.sampling.o.seed);
+        warn("seed %llu", (unsigned long long)common.w.sampling.o.seed);
     io_stream(&cli, &out);
     st = io_each(argv + i, argc - i, input, NULL);
     io_stream_close(out, st);

@@ -78,8 +78,8 @@ static int begin(struct answers *a, struct answer *x, struct err *e)
 
     x->begun = true;
     if (a->out && (prompt_pass(a->out, x->p, e) ||
-                   (x->p->data &&
-                    sampling_put_seed(a->out, x->p->seq, &asked->sampling, e))))
+                   (x->p->data && sampling_put_seed(a->out, x->p->seq,
+                                                    &asked->w.sampling, e))))
         return -1;
     return a->echo && x->p->n ? put_ids(a, x->p, e) : 0;
 }

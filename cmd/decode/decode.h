@@ -5,20 +5,15 @@
 
 #include "cmd/common/load.h"
 #include "cmd/common/prompts.h"
-#include "cmd/common/sampling.h"
 #include "cmd/common/text.h"
+#include "cmd/common/wanted.h"
 #include "run/run.h"
 
 /* ---- asked.c: what is asked for a sequence ---- */
 
-enum { ASKED_MAX_LOGPROBS = 1024 };
-
 struct asked {
-    struct sampling sampling;
+    struct wanted w;
     struct stop_set stop;
-    int64_t n;
-    bool ignore_eos;
-    int logprobs;
 };
 
 /* A copy of the COMMON options for one sequence. */

@@ -3,9 +3,7 @@
 #ifndef LLM_CMD_SAMPLE_H
 #define LLM_CMD_SAMPLE_H
 
-#include "cmd/common/sampling.h"
-
-enum { MAX_LOGPROBS = 1024 };
+#include "cmd/common/wanted.h"
 
 struct ids {
     uint32_t *p;
@@ -14,10 +12,7 @@ struct ids {
 
 /* What is asked for a sequence. */
 struct settings {
-    struct sampling sampling;
-    int64_t count; /* tokens; -1: no limit */
-    int logprobs;  /* -1: none; N: of the token, and of N others */
-    bool ignore_eos;
+    struct wanted w;
     struct ids eos; /* these end it */
     bool own_eos;   /* from the command line: the model's do not count */
     struct ids never;
@@ -56,7 +51,7 @@ int seq_add(struct seq *q, const uint32_t *ids, size_t n, struct err *e);
 struct seq_token {
     uint32_t id;
     float lp;
-    struct wire_top top[MAX_LOGPROBS];
+    struct wire_top top[WANTED_MAX_LOGPROBS];
     size_t ntop;
 };
 /* Draw the successor.  *WHY becomes the reason to end the sequence, or NULL; 1

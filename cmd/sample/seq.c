@@ -116,7 +116,7 @@ static int make_sampler(struct seq *q, size_t n, struct err *e)
 {
     static const struct ids none;
     const struct settings *set = &q->set;
-    struct sample_opts o = set->sampling.o;
+    struct sample_opts o = set->w.sampling.o;
     size_t k = (size_t)o.nbias;
     struct sample_bias *b =
         malloc((k + set->never.n + set->eos.n + 1) * sizeof *b);
@@ -126,7 +126,7 @@ static int make_sampler(struct seq *q, size_t n, struct err *e)
     if (k)
         memcpy(b, o.bias, k * sizeof *b);
     k += rule_out(b + k, &set->never, n);
-    k += rule_out(b + k, set->ignore_eos ? &set->eos : &none, n);
+    k += rule_out(b + k, set->w.ignore_eos ? &set->eos : &none, n);
     o.bias = b;
     o.nbias = (int)k;
     q->n_vocab = n;
@@ -142,7 +142,7 @@ static int make_sampler(struct seq *q, size_t n, struct err *e)
 
 static bool ends(const struct settings *set, uint32_t id)
 {
-    for (size_t i = 0; !set->ignore_eos && i < set->eos.n; i++)
+    for (size_t i = 0; !set->w.ignore_eos && i < set->eos.n; i++)
         if (set->eos.p[i] == id)
             return true;
     return false;
@@ -152,14 +152,14 @@ int seq_draw(struct seq_token *t, const char **why, struct seq *q,
              const struct wire_rec *r, struct err *e)
 {
     const struct settings *set = &q->set;
-    struct sample_top top[MAX_LOGPROBS];
-    struct sample_result got = {.top = top,
-                                .ntop = set->logprobs > 0 ? set->logprobs : 0};
-    uint64_t key = set->sampling.own_seed ? 0 : q->number;
+    struct sample_top top[WANTED_MAX_LOGPROBS];
+    struct sample_result got = {
+        .top = top, .ntop = set->w.logprobs > 0 ? set->w.logprobs : 0};
+    uint64_t key = set->w.sampling.own_seed ? 0 : q->number;
     int64_t pos = q->npast ? (int64_t)q->npast - 1 : 0; /* unless it says so */
 
     *why = "length";
-    if (set->count >= 0 && q->made >= (uint64_t)set->count)
+    if (set->w.count >= 0 && q->made >= (uint64_t)set->w.count)
         return 0;
     if (r->logits.n > INT32_MAX)
         return err_set(e, ERR_UNSUPPORTED, "too many logits");
@@ -170,7 +170,7 @@ int seq_draw(struct seq_token *t, const char **why, struct seq *q,
                        r->logits.n, q->n_vocab);
     if (wire_get_int(&pos, r, "pos", 0, INT64_MAX, e) < 0 ||
         sampler_pick(q->sampler, &got, r->logits.v, key, (uint64_t)pos, q->past,
-                     (int)q->npast, set->logprobs >= 0, e))
+                     (int)q->npast, set->w.logprobs >= 0, e))
         return -1;
     if (ends(set, got.id)) {
         *why = "eos";
@@ -184,7 +184,7 @@ int seq_draw(struct seq_token *t, const char **why, struct seq *q,
     t->ntop = (size_t)got.ntop;
     for (size_t i = 0; i < t->ntop; i++)
         t->top[i] = (struct wire_top){top[i].id, top[i].lp};
-    if (set->count < 0 || q->made < (uint64_t)set->count)
+    if (set->w.count < 0 || q->made < (uint64_t)set->w.count)
         *why = NULL;
     return 1;
 }
