@@ -2,6 +2,7 @@
  * llm-prefill.c - token streams to KV states and logits. */
 #include "cmd/prefill/prefill.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +117,7 @@ static int follow_file(struct err *e)
     int fd = open(follow, O_RDONLY), rc;
 
     if (fd < 0)
-        return err_set(e, ERR_IO, "%s: cannot be opened", follow);
+        return err_set(e, ERR_IO, "%s: %s", follow, strerror(errno));
     rc = prefill_follow(&run, fd, follow, e);
     close(fd);
     return rc;

@@ -100,19 +100,10 @@ static int put_logits(struct prefill *r, struct sequence *s, const float *v,
 
 static int check(const struct prefill *r, const struct prompt *p, struct err *e)
 {
-    int context = model_context(r->load.model);
-
     if (!p->n)
         return err_set(e, ERR_FORMAT, "there are no tokens to read");
-    if (p->n > context)
-        return err_set(e, ERR_CONTEXT,
-                       "the prompt's %d tokens are more than the context of %d",
-                       p->n, context);
-    for (int i = 0; i < p->n; i++)
-        if (!step_id_ok(r->load.model, (uint32_t)p->ids[i]))
-            return err_set(e, ERR_FORMAT, "token %u is none of the model's %d",
-                           (uint32_t)p->ids[i], model_n_vocab(r->load.model));
-    return 0;
+    return step_check(r->load.model, p->ids, p->n, model_context(r->load.model),
+                      e);
 }
 
 /* What llm-sample should know of the model: which tokens end a text, which may
@@ -276,9 +267,8 @@ static int more_tokens(struct prefill *r, struct sequence *s,
     for (size_t i = 0; i < t->n; i++) {
         int32_t id = (int32_t)t->ids[i];
 
-        if (!step_id_ok(r->load.model, t->ids[i]))
-            return err_set(e, ERR_FORMAT, "token %u is none of the model's %d",
-                           t->ids[i], model_n_vocab(r->load.model));
+        if (step_check(r->load.model, &id, 1, 0, e))
+            return -1;
         if (kv_seq_n(s->kv) == model_context(r->load.model))
             return err_set(e, ERR_CONTEXT, "the context of %d tokens is full",
                            model_context(r->load.model));

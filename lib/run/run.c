@@ -190,20 +190,11 @@ static int make_sampler(struct live *l, const struct run *r,
 static int check(const struct run *r, const struct run_request *q,
                  struct err *e)
 {
-    int context = r->c.context;
-
     if (q->nprompt < 1)
         return err_set(e, ERR_FORMAT, "there are no tokens to continue");
-    for (int i = 0; i < q->nprompt; i++)
-        if (!step_id_ok(r->c.model, (uint32_t)q->prompt[i]))
-            return err_set(
-                e, ERR_FORMAT, "token %lld is none of the model's %d",
-                (long long)(uint32_t)q->prompt[i], model_n_vocab(r->c.model));
-    if (q->nprompt > context && r->c.overflow != RUN_OVERFLOW_SHIFT)
-        return err_set(e, ERR_CONTEXT,
-                       "the prompt's %d tokens are more than the context of %d",
-                       q->nprompt, context);
-    return 0;
+    return step_check(r->c.model, q->prompt, q->nprompt,
+                      r->c.overflow == RUN_OVERFLOW_SHIFT ? 0 : r->c.context,
+                      e);
 }
 
 int run_add(struct run *r, const struct run_request *q, struct err *e)

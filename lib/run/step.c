@@ -149,3 +149,17 @@ int step_begin(struct kv *kv, struct kv_seq **s, const int32_t *t, int n,
     kv_seq_match(*s, t, n);
     return 0;
 }
+
+int step_check(const struct model *m, const int32_t *t, int n, int most,
+               struct err *e)
+{
+    if (most && n > most)
+        return err_set(e, ERR_CONTEXT,
+                       "the prompt's %d tokens are more than the context of %d",
+                       n, most);
+    for (int i = 0; i < n; i++)
+        if (t[i] < 0 || t[i] >= model_n_vocab(m))
+            return err_set(e, ERR_FORMAT, "token %u is none of the model's %d",
+                           (unsigned)t[i], model_n_vocab(m));
+    return 0;
+}

@@ -34,10 +34,9 @@ int step_run(struct step *s, const struct step_part *part, int npart,
 int step_begin(struct kv *kv, struct kv_seq **s, const int32_t *t, int n,
                struct err *e);
 
-/* Is ID a row of the model's embedding?  Others may not be run. */
-static inline bool step_id_ok(const struct model *m, uint32_t id)
-{
-    return id < (uint32_t)model_n_vocab(m);
-}
+/* May the prompt T[N] be run in a context of MOST tokens (0: of any length)?
+ * ERR_CONTEXT; ERR_FORMAT: an id that is none of the model's. */
+int step_check(const struct model *m, const int32_t *t, int n, int most,
+               struct err *e);
 
 #endif
