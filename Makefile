@@ -11,7 +11,8 @@ endif
 -include config.mk                      # local overrides; never committed
 
 VERSION  = 0.1
-B       ?= build
+CROSS   ?=
+B       ?= build$(addprefix /,$(CROSS))
 PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 MANDIR  ?= $(PREFIX)/share/man
@@ -20,6 +21,14 @@ ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
 FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
 CFLAGS  ?= -O2 -g
 SAN     ?=
+# For another processor, say CROSS=aarch64: Debian's names of its tools.
+ifneq ($(CROSS),)
+CC       = $(CROSS)-linux-gnu-gcc
+AR       = $(CROSS)-linux-gnu-ar
+STRIP   ?= $(CROSS)-linux-gnu-strip
+PKGCONF ?= env PKG_CONFIG_LIBDIR=/usr/lib/$(CROSS)-linux-gnu/pkgconfig pkg-config
+EMULATOR ?= qemu-$(CROSS)
+endif
 PKGCONF ?= pkg-config
 STRIP   ?= strip
 INSTALL ?= install
@@ -106,7 +115,7 @@ $B/lib/model/model.o: $B/gen/arch_list.h
 
 ## deps: install the Debian packages that building and testing need, if they are missing
 deps:
-	@sh .ci/deps.sh
+	@sh .ci/deps.sh $(CROSS)
 
 ## demo: deps, build, fetch a small model, and let it continue a text
 demo: deps all
@@ -114,7 +123,7 @@ demo: deps all
 
 ## check: every test that needs no model
 check: all $(UNIT) $(FUZZ) $(TOOLS)
-	@B=$B sh tests/run.sh
+	@B=$B CC='$(CC)' PKGCONF='$(PKGCONF)' EMULATOR='$(EMULATOR)' sh tests/run.sh
 
 ## check-model: tests on two real models, which gguf-pull fetches: golden numbers, the same bits
 check-model: all
@@ -138,7 +147,7 @@ bench: all $(TOOLS)
 
 ## lint: layers, symbols, headers, docs, layout, shell scripts
 lint: all
-	@B=$B VERBOSE=1 sh tests/lint/lint.sh
+	@B=$B CC='$(CC)' PKGCONF='$(PKGCONF)' VERBOSE=1 sh tests/lint/lint.sh
 
 ## fmt: put clang-format's layout on every C file; fmt-check only looks
 fmt fmt-check:
@@ -166,4 +175,4 @@ clean:
 ## help: this list
 help:
 	@sed -n 's/^## //p' Makefile
-	@echo 'Variables: B=build CC CFLAGS CPPFLAGS LDFLAGS SAN=address,undefined DEV=1 V=1 PREFIX DESTDIR STRIP FUZZ_SECONDS JOBS'
+	@echo 'Variables: B=build CC CFLAGS CPPFLAGS LDFLAGS CROSS=aarch64 SAN=address,undefined DEV=1 V=1 PREFIX DESTDIR STRIP FUZZ_SECONDS JOBS'

@@ -1,12 +1,23 @@
 #!/bin/sh
-# Install, with apt, the Debian packages that building and testing need and
-# that are not there.  Where nothing is missing, no network is used, and no
-# apt needed.  Each line below is a package and the command that finds it.
+# deps.sh [PROCESSOR]: install, with apt, the Debian packages that building and
+# testing need and that are not there; with PROCESSOR (aarch64), also those that
+# do so for it.  Where nothing is missing, no network is used, and no apt
+# needed.  Each line below is a package and the command that finds it.
+cross=$1
+arch=arm64
+case $cross in
+'' | aarch64) ;;
+*)
+    echo "no packages are known for $cross, only for aarch64" >&2
+    exit 1
+    ;;
+esac
 has() { command -v "$1" >/dev/null 2>&1; }
 pc() { pkg-config --exists "$1" 2>/dev/null; }
 py() { python3 "$@" >/dev/null 2>&1; }
 links() { echo 'int main(void) { return 0; }' | "$@" -x c - -o /dev/null 2>/dev/null; }
 clang_rt() { links clang -fsanitize=address,undefined; }
+other() { PKG_CONFIG_LIBDIR=/usr/lib/$cross-linux-gnu/pkgconfig pc "$1"; }
 
 missing() {
     while read -r package test; do
@@ -35,6 +46,20 @@ clang-format          has clang-format
 jq                    has jq
 openssl               has openssl
 END
+    [ -n "$cross" ] || return 0
+    while read -r package test; do
+        eval "$test" </dev/null || printf ' %s' "$package"
+    done <<END
+gcc-$cross-linux-gnu        has $cross-linux-gnu-gcc
+libc6-dev:$arch             links $cross-linux-gnu-gcc
+qemu-user                   has qemu-$cross
+libcbor-dev:$arch           other libcbor
+libxxhash-dev:$arch         other libxxhash
+libzstd-dev:$arch           other libzstd
+libjansson-dev:$arch        other jansson
+libcurl4-openssl-dev:$arch  other libcurl
+libssl-dev:$arch            other libcrypto
+END
 }
 
 need=$(missing)
@@ -52,6 +77,9 @@ if [ "$(id -u)" -ne 0 ]; then
     sudo=sudo
 fi
 echo "installing:$need"
+case $need in
+*:*) $sudo dpkg --add-architecture "$arch" || exit 1 ;;
+esac
 $sudo apt-get update -qq || exit 1
 # The sanitizers' package has clang's version in its name.
 rt=$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$/libclang-rt-\1-dev/p')

@@ -30,7 +30,7 @@ each() {
 scripts() { git ls-files 2>/dev/null || find . -path "./$B" -prune -o -type f -print; }
 
 headers() {
-    cflags=$(pkg-config --cflags libcbor libxxhash jansson libcurl libcrypto) || return 1
+    cflags=$(${PKGCONF:-pkg-config} --cflags libcbor libxxhash jansson libcurl libcrypto) || return 1
     # shellcheck disable=SC2086 # lists of flags and folders
     find $dirs -name '*.h' ! -name 'list.h' | while read -r h; do
         printf '#include "%s"\n' "$h" |
