@@ -41,8 +41,10 @@ FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -DLLM_VERSION='"$(VERSION)"' -ffp-
 # The file name picks the instruction set; everything else is baseline, and
 # what another processor has is not compiled at all.
 MACH  := $(shell $(CC) -dumpmachine)
-OTHER := $(if $(filter x86_64%,$(MACH)),,%/avx2.c %/avx512.c) $(if $(filter aarch64%,$(MACH)),,%/neon.c)
-LIB   := $(filter-out $(OTHER),$(wildcard kernels/*.c kernels/*/*/*.c lib/*/*.c lib/*/*/*.c))
+X86   := avx2 avx2vnni avx512 avx512vnni amx
+ARM   := neon dotprod i8mm
+OTHER := $(if $(filter x86_64%,$(MACH)),,$(X86)) $(if $(filter aarch64%,$(MACH)),,$(ARM))
+LIB   := $(filter-out $(addprefix %/,$(OTHER:=.c)),$(wildcard kernels/*.c kernels/*/*/*.c lib/*/*.c lib/*/*/*.c))
 CLI   := $(wildcard cmd/common/*.c)
 CMDS  := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
 ARCHS := $(sort $(patsubst lib/model/arch/%.c,%,$(wildcard lib/model/arch/*.c)))
@@ -54,8 +56,15 @@ TOOLS := $(patsubst tests/tools/%.c,$B/tools/%,$(wildcard tests/tools/*.c))
 # They are not instrumented, which would take clang minutes for each: their
 # tests put unreadable pages behind what they may read.
 NOSAN := $(if $(SAN)$(FUZZER),-fno-sanitize=all)
-$B/%/avx2.o:   ISA = -mavx2 -mfma -mf16c -g1 $(NOSAN)
-$B/%/avx512.o: ISA = -mavx2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mfma -mf16c -g1 $(NOSAN)
+avx2       := -mavx2 -mfma -mf16c
+avx2vnni   := $(avx2) -mavxvnni
+avx512     := $(avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
+avx512vnni := $(avx512) -mavx512vnni
+amx        := $(avx512vnni) -mamx-tile -mamx-int8
+neon       := -march=armv8-a
+dotprod    := -march=armv8.2-a+dotprod
+i8mm       := -march=armv8.2-a+dotprod+i8mm
+$(foreach i,$(X86) $(ARM),$(eval $B/%/$i.o: ISA = $($i) -g1 $(NOSAN)))
 # Asked for at first use, which in `make deps check` is after deps.
 pkgs       = $(shell $(PKGCONF) $1 2>/dev/null)
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(call pkgs,--cflags $(PKGS) $(PULLPKGS)))$(PKG_CFLAGS)

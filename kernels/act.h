@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * act.h - activations as products take them: tiles of columns.
  *
- * A batch of M columns is cut into tiles of KERN_TILE columns, the last one of
- * the rest.  A tile of W columns and N elements is, block after block:
+ * A batch of M columns is cut into tiles of KERN_TILE columns (which registers
+ * take 12 or 16 of at a time), the last one of the rest; they stand one behind
+ * the other.  A tile of W columns and N elements is, block after block:
  *   F32:  float x[n][w]
  *   Q32:  for 32 elements { int8 q[w][32]; float d[w]; int32 sum[w];
  *                           float ds[w] }
@@ -18,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KERN_TILE = 12 };
+enum { KERN_TILE = 48 };
 
 enum kern_act { KERN_ACT_F32, KERN_ACT_Q32, KERN_ACT_Q256, KERN_NACT };
 
@@ -40,5 +41,12 @@ static inline size_t kern_tile_bytes(enum kern_act a, int64_t n, int w)
 
     return (size_t)(n / kern_act_block(a)) * c * (size_t)w;
 }
+
+/* The tiles that W columns of N elements stand in, one after the other: V is
+ * the columns of each, and TILE and Y go on with it. */
+#define KERN_EACH_TILE(act, n, w, v, tile, y, ldy)                             \
+    for (int v; (v = (w) < KERN_TILE ? (w) : KERN_TILE) > 0;                   \
+         (w) -= v, (y) += (size_t)v * (ldy),                                   \
+         (tile) = (const char *)(tile) + kern_tile_bytes(act, n, v))
 
 #endif

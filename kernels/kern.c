@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#define X(name, id, elems, bytes, act)                                         \
-    void name##_init(struct kern *k, unsigned flags);
+#define X(name, id, elems, bytes, act) void name##_init(struct kern *k);
 #include "kernels/quant/list.h"
 #undef X
 #define X(name) void name##_init(struct kern *k, unsigned flags);
 #include "kernels/op/list.h"
+#include "kernels/quant/families.h"
 #undef X
 
 void kern_init(struct kern *k, unsigned flags)
@@ -23,11 +23,12 @@ void kern_init(struct kern *k, unsigned flags)
     memset(k, 0, sizeof *k);
     k->flags = flags;
     memcpy(k->quant, none, sizeof k->quant);
-#define X(name, id, elems, bytes, act) name##_init(k, flags);
+#define X(name, id, elems, bytes, act) name##_init(k);
 #include "kernels/quant/list.h"
 #undef X
 #define X(name) name##_init(k, flags);
 #include "kernels/op/list.h"
+#include "kernels/quant/families.h"
 #undef X
 }
 

@@ -16,9 +16,9 @@
  * Activations.  The columns of a batch stand in tiles of at most KERN_TILE;
  * a tile of w columns keeps them as the type of the weights asks (act.h).
  *
- * A product is one panel times one tile: y[c * ldy + r] for 16 rows r and w
- * columns c.  How it is summed: DESIGN, section "one arithmetic", and ref.c of
- * each type.
+ * A product is one panel times the tiles of W columns: y[c * ldy + r] for 16
+ * rows r and all columns c.  How it is summed: DESIGN, section "one
+ * arithmetic", and ref.c of each type.
  */
 #ifndef LLM_KERNELS_KERN_H
 #define LLM_KERNELS_KERN_H
@@ -47,10 +47,10 @@ typedef void kern_dequant_fn(float *y, const void *row, int64_t n);
  * one panel. */
 typedef void kern_pack_fn(void *panel, const void *row, size_t stride, int rows,
                           int64_t n);
-/* Y[c * ldy + r] = panel x tile, for W columns. */
+/* Y[c * ldy + r] = panel x tiles, for W columns, any number of them. */
 typedef void kern_mul_fn(float *y, size_t ldy, const void *panel,
                          const void *tile, int64_t n, int w);
-/* The definition: one row in the file's form times column C of a tile. */
+/* The definition: one row in the file's form times column C of a tile of W. */
 typedef float kern_dot_fn(const void *row, const void *tile, int64_t n, int w,
                           int c);
 

@@ -43,23 +43,20 @@ static enum kern_kv kv_word(const struct cli *c, const char *p, size_t n)
 /* LLM_CPU limits the instruction sets, for tests and for finding out. */
 static unsigned cpu_mask(void)
 {
-    static const struct level {
-        const char *name;
-        unsigned mask;
-    } levels[] = {
-        {"ref", 0},   {"avx2", CPU_AVX2}, {"avx512", CPU_AVX2 | CPU_AVX512},
-        {"amx", ~0u}, {"neon", CPU_NEON},
-    };
     const char *want = getenv("LLM_CPU");
     struct err e = {0};
+    char names[100];
+    size_t at = 0;
 
     if (!want || !*want)
         return ~0u;
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        if (!strcmp(want, levels[i].name))
-            return levels[i].mask;
-    err_set(&e, ERR_USAGE,
-            "LLM_CPU is '%s', not one of ref, avx2, avx512, amx, neon", want);
+    for (size_t i = 0; cpu_level[i].name; i++) {
+        if (!strcmp(want, cpu_level[i].name))
+            return cpu_level[i].flags;
+        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s",
+                               i ? ", " : "", cpu_level[i].name);
+    }
+    err_set(&e, ERR_USAGE, "LLM_CPU is '%s', not one of %s", want, names);
     die(&e);
 }
 

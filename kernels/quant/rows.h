@@ -6,16 +6,12 @@
  *     static float q9_dot(const void *row, ...) ...
  *     ROWS(q9, 32, 10)                 elements and bytes of a block
  *
- *     void q9_init(struct kern *k, unsigned flags)
+ *     void q9_init(struct kern *k)
  *     {
- *         struct kern_quant *q = q9_rows(k);
- *
- *     #if defined(__x86_64__)
- *         if (flags & CPU_AVX2)
- *             q9_avx2(q);
- *     #endif
+ *         q9_rows(k);
  *     }
- */
+ *
+ * The faster forms are those of families (families.h). */
 #ifndef LLM_KERNELS_QUANT_ROWS_H
 #define LLM_KERNELS_QUANT_ROWS_H
 
@@ -24,12 +20,7 @@
 #include "base/cpu.h"
 #include "kernels/kern.h"
 
-/* Each type's init, and what its files for an instruction set put over it. */
-#define X(name, id, elems, bytes, act)                                         \
-    void name##_init(struct kern *k, unsigned flags);                          \
-    void name##_avx2(struct kern_quant *q);                                    \
-    void name##_avx512(struct kern_quant *q);                                  \
-    void name##_neon(struct kern_quant *q);
+#define X(name, id, elems, bytes, act) void name##_init(struct kern *k);
 #include "kernels/quant/list.h"
 #undef X
 
@@ -45,16 +36,17 @@ static inline void rows_pack(void *panel, const void *row, size_t stride,
     memset(p + (size_t)rows * size, 0, (size_t)(KERN_ROWS - rows) * size);
 }
 
-static inline void rows_mul(kern_dot_fn *dot, size_t size, float *y, size_t ldy,
-                            const void *panel, const void *tile, int64_t n,
-                            int w)
+static inline void rows_mul(kern_dot_fn *dot, enum kern_act act, size_t size,
+                            float *y, size_t ldy, const void *panel,
+                            const void *tile, int64_t n, int w)
 {
     const char *p = panel;
 
-    for (int c = 0; c < w; c++)
+    KERN_EACH_TILE(act, n, w, v, tile, y, ldy)
+    for (int c = 0; c < v; c++)
         for (int r = 0; r < KERN_ROWS; r++)
             y[(size_t)c * ldy + (size_t)r] =
-                dot(p + (size_t)r * size, tile, n, w, c);
+                dot(p + (size_t)r * size, tile, n, v, c);
 }
 
 #define ROWS(name, block, size)                                                \
@@ -66,8 +58,8 @@ static inline void rows_mul(kern_dot_fn *dot, size_t size, float *y, size_t ldy,
     static void name##_mul_rows(float *y, size_t ldy, const void *panel,       \
                                 const void *tile, int64_t n, int w)            \
     {                                                                          \
-        rows_mul(name##_dot, (size_t)(n / (block)) * (size), y, ldy, panel,    \
-                 tile, n, w);                                                  \
+        rows_mul(name##_dot, (block) == 256 ? KERN_ACT_Q256 : KERN_ACT_Q32,    \
+                 (size_t)(n / (block)) * (size), y, ldy, panel, tile, n, w);   \
     }                                                                          \
     static struct kern_quant *name##_rows(struct kern *k)                      \
     {                                                                          \
@@ -81,5 +73,4 @@ static inline void rows_mul(kern_dot_fn *dot, size_t size, float *y, size_t ldy,
         q->mul = name##_mul_rows;                                              \
         return q;                                                              \
     }
-
 #endif

@@ -90,14 +90,11 @@ static bool large_pages(const void *p)
 static void cpu_stats(struct be_stats *s, const struct be *be)
 {
     const struct cpu *b = (const struct cpu *)be;
-    unsigned f = b->kern.flags;
 
     *s = (struct be_stats){.threads = b->n};
-    snprintf(s->isa, sizeof s->isa, "%s",
-             f & CPU_AVX512 ? "avx512"
-             : f & CPU_AVX2 ? "avx2"
-             : f & CPU_NEON ? "neon"
-                            : "ref");
+    for (const struct cpu_level *l = cpu_level; l->name; l++)
+        if ((b->kern.flags & l->flags) == l->flags)
+            snprintf(s->isa, sizeof s->isa, "%s", l->name);
     for (int i = 0; i < b->nregion; i++) {
         s->packed += b->region[i].n;
         s->shared |= b->region[i].map != NULL;

@@ -19,7 +19,8 @@ enum { MAX_N = 2560, CASES = 60 };
 
 static struct kern kern[CHECK_LEVELS];
 static struct check_mem rows_mem, panel_mem, tile_mem, y_mem;
-static float want[KERN_TILE * KERN_ROWS];
+enum { MAX_W = 2 * KERN_TILE + 20 };
+static float want[MAX_W * KERN_ROWS];
 
 /* Is one of the values that the block at P stands for no number, or do all
  * lie outside LO..HI in magnitude? */
@@ -139,6 +140,14 @@ struct product {
     void *tile;
 };
 
+/* The tile that column C stands in, as column I of W. */
+static char *tile_of(const struct product *p, int c, int *w, int *i)
+{
+    *i = c % KERN_TILE;
+    *w = p->w - (c - *i) < KERN_TILE ? p->w - (c - *i) : KERN_TILE;
+    return (char *)p->tile + kern_tile_bytes(p->q->act, p->n, c - *i);
+}
+
 static void product_make(struct product *p)
 {
     static float x[MAX_N];
@@ -156,10 +165,12 @@ static void product_make(struct product *p)
     for (int c = 0; c < p->w; c++) {
         /* In two parts, as threads do. */
         int64_t at = rnd_to((int)(p->n / block) + 1) * block;
+        int w, i;
+        char *t = tile_of(p, c, &w, &i);
 
         random_column(x, p->n, each < 6 ? each : rnd_to(6));
-        kern[0].act[p->q->act](p->tile, p->w, c, x + at, at, p->n - at);
-        kern[0].act[p->q->act](p->tile, p->w, c, x, 0, at);
+        kern[0].act[p->q->act](t, w, i, x + at, at, p->n - at);
+        kern[0].act[p->q->act](t, w, i, x, 0, at);
     }
 }
 
@@ -167,11 +178,15 @@ static void product_want(const struct product *p)
 {
     static uint8_t zero[MAX_N * 4];
 
-    for (int c = 0; c < p->w; c++)
+    for (int c = 0; c < p->w; c++) {
+        int w, i;
+        const char *t = tile_of(p, c, &w, &i);
+
         for (int r = 0; r < KERN_ROWS; r++)
             want[c * KERN_ROWS + r] =
                 p->q->dot(r < p->rows ? p->row + (size_t)r * p->stride : zero,
-                          p->tile, p->n, p->w, c);
+                          t, p->n, w, i);
+    }
 }
 
 /* The first wrong one of level L, as 1 + c * 16 + r; 1000 for a byte that was
@@ -223,7 +238,8 @@ static void product_shape(struct product *p, int i)
 {
     int most = MAX_N / p->q->elems;
 
-    p->w = 1 + i % KERN_TILE;
+    /* Of one tile for the most part. */
+    p->w = 1 + i % (i % 4 ? 24 : MAX_W);
     p->rows = i % 3 ? 1 + rnd_to(KERN_ROWS) : KERN_ROWS;
     p->begin = rnd_to(2);
     p->ldy = KERN_ROWS + (size_t)rnd_to(20);
@@ -453,8 +469,8 @@ int main(int argc, char **argv)
     printf("# checkkern --seed %llu\n", (unsigned long long)check_seed);
     rows_mem = check_mem_new(KERN_ROWS * (MAX_N * 4 + 4));
     panel_mem = check_mem_new(KERN_ROWS * MAX_N * 4 + 64);
-    tile_mem = check_mem_new(KERN_TILE * MAX_N * 4);
-    y_mem = check_mem_new(KERN_TILE * 36 * 4);
+    tile_mem = check_mem_new(MAX_W * MAX_N * 4);
+    y_mem = check_mem_new(MAX_W * 36 * 4);
     check_catch();
     for (int t = 0; t < KERN_NQUANT; t++) {
         check_type = kern[0].quant[t].name;

@@ -18,20 +18,9 @@
 #include "base/cpu.h"
 #include "kernels/kern.h"
 
-/* What kern_init() may be given, the plain functions first. */
-struct check_level {
-    const char *name;
-    unsigned flags;
-};
-
-static const struct check_level check_level[] = {
-    {"ref", 0},
-    {"avx2", CPU_AVX2},
-    {"avx512", CPU_AVX2 | CPU_AVX512},
-    {"neon", CPU_NEON},
-};
-
-enum { CHECK_LEVELS = sizeof check_level / sizeof *check_level };
+/* What kern_init() is given, the plain functions first. */
+enum { CHECK_LEVELS = CPU_LEVELS };
+#define check_level cpu_level
 
 static inline int check_has(int level)
 {

@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/num.h"
-#include "kernels/quant/tile32_ref.h"
+#include "kernels/quant/tile32/ref.h"
 
 enum { MAX_N = 2048, CASES = 300 };
 
@@ -258,7 +258,7 @@ static void check_signed(void)
 {
     int bad = 0;
 
-    if (!(cpu_flags() & CPU_AVX512))
+    if (!(cpu_flags() & CPU_AVX512VNNI))
         return;
     for (int n = 0; n < 200; n++) {
         uint8_t u[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * bf16: the upper half of a float.  See float_ref.h. */
-#include "kernels/quant/float_ref.h"
+ * bf16: the upper half of a float.  See floats/ref.h. */
+#include "kernels/quant/floats/ref.h"
 
 #include "base/num.h"
 #include "kernels/quant/rows.h"

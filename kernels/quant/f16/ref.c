@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * f16: IEEE 754 binary16.  See float_ref.h. */
-#include "kernels/quant/float_ref.h"
+ * f16: IEEE 754 binary16.  See floats/ref.h. */
+#include "kernels/quant/floats/ref.h"
 
 #include "base/num.h"
 #include "kernels/quant/rows.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * f32: floats as they are.  See float_ref.h. */
-#include "kernels/quant/float_ref.h"
+ * f32: floats as they are.  See floats/ref.h. */
+#include "kernels/quant/floats/ref.h"
 
 #include "base/num.h"
 #include "kernels/quant/rows.h"

@@ -4,7 +4,7 @@
 #ifndef LLM_KERNELS_QUANT_IQ4_XS_PANEL_H
 #define LLM_KERNELS_QUANT_IQ4_XS_PANEL_H
 
-#include "kernels/quant/tile256.h"
+#include "kernels/quant/tile256/form.h"
 
 enum { IQ4_XS_S = 64, IQ4_XS_V = 192, IQ4_XS_PANEL = 2240 };
 

@@ -4,9 +4,9 @@
  * A block: f16 d; u16 of the high 2 bits of s; 4 bytes of two low 4 bits each;
  * 8 x 16 bytes, the low halves for 16 values, the high ones for the next 16.
  * |v| <= 127, |s| <= 32. */
+#include "kernels/quant/tile256/ref.h"
 #include "base/num.h"
-#include "kernels/quant/tile256_ref.h"
-#include "kernels/quant/tile32_ref.h"
+#include "kernels/quant/tile32/ref.h"
 
 static void iq4_xs_block(struct tile256_block *k, const uint8_t *p)
 {
@@ -25,17 +25,7 @@ static void iq4_xs_block(struct tile256_block *k, const uint8_t *p)
 
 TILE256_REF(iq4_xs, 136, 0)
 
-void iq4_xs_init(struct kern *k, unsigned flags)
+void iq4_xs_init(struct kern *k)
 {
-    struct kern_quant *q = iq4_xs_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        iq4_xs_avx2(q);
-    if (flags & CPU_AVX512)
-        iq4_xs_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    iq4_xs_rows(k);
 }

@@ -3,9 +3,9 @@
  * A block: u8 e; 16 bytes, the low halves x[0..15], the high ones x[16..31].
  * The table is doubled, so the scale is 2^(e - 128); e = 255 is no NaN here,
  * as nobody who writes these files means one. */
+#include "kernels/quant/tile32/ref.h"
 #include "base/num.h"
 #include "kernels/quant/rows.h"
-#include "kernels/quant/tile32_ref.h"
 
 static void mxfp4_block(int8_t *v, float *d, float *m, const uint8_t *p)
 {
@@ -19,17 +19,7 @@ static void mxfp4_block(int8_t *v, float *d, float *m, const uint8_t *p)
 
 TILE32_REF(mxfp4, 17, 0)
 
-void mxfp4_init(struct kern *k, unsigned flags)
+void mxfp4_init(struct kern *k)
 {
-    struct kern_quant *q = mxfp4_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        mxfp4_avx2(q);
-    if ((flags & CPU_AVX2) && (flags & CPU_AVX512))
-        mxfp4_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    mxfp4_rows(k);
 }

@@ -4,7 +4,7 @@
  * high ones the others. */
 #include <math.h>
 
-#include "kernels/quant/tile32_ref.h"
+#include "kernels/quant/tile32/ref.h"
 #include "kernels/quant/x8/x8.h"
 
 /* Half of what the scale says, since tile32_fp4 is doubled; 0x7f is none. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "kernels/quant/tile256/avx2.h"
 #include "kernels/quant/q2_k/panel.h"
-#include "kernels/quant/tile256_avx2.h"
 
 TILE256_INLINE __m256i values(const uint8_t *q, int i, int part)
 {

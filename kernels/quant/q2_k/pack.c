@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "kernels/quant/tile256/pack.h"
 #include "kernels/quant/q2_k/panel.h"
-#include "kernels/quant/tile256_pack.h"
 
 static void block(uint8_t *to, const struct tile256_rows *in)
 {

@@ -5,7 +5,7 @@
 #ifndef LLM_KERNELS_QUANT_Q2_K_PANEL_H
 #define LLM_KERNELS_QUANT_Q2_K_PANEL_H
 
-#include "kernels/quant/tile256.h"
+#include "kernels/quant/tile256/form.h"
 
 enum { Q2_K_S = 64, Q2_K_V = 320, Q2_K_PANEL = 1344 };
 

@@ -3,8 +3,8 @@
  * A block: 16 bytes, s in the low half, m in the high; 2 x 32 bytes, each
  * holding 2 bits of 4 values that are 32 apart; f16 d; f16 dmin.  v <= 3, s and
  * m <= 15. */
+#include "kernels/quant/tile256/ref.h"
 #include "base/num.h"
-#include "kernels/quant/tile256_ref.h"
 
 static void q2_k_block(struct tile256_block *k, const uint8_t *p)
 {
@@ -20,17 +20,7 @@ static void q2_k_block(struct tile256_block *k, const uint8_t *p)
 
 TILE256_REF(q2_k, 84, 1)
 
-void q2_k_init(struct kern *k, unsigned flags)
+void q2_k_init(struct kern *k)
 {
-    struct kern_quant *q = q2_k_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        q2_k_avx2(q);
-    if (flags & CPU_AVX512)
-        q2_k_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    q2_k_rows(k);
 }

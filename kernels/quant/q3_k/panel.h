@@ -5,7 +5,7 @@
 #ifndef LLM_KERNELS_QUANT_Q3_K_PANEL_H
 #define LLM_KERNELS_QUANT_Q3_K_PANEL_H
 
-#include "kernels/quant/tile256.h"
+#include "kernels/quant/tile256/form.h"
 
 enum { Q3_K_S = 64, Q3_K_V = 320, Q3_K_PANEL = 1856 };
 

@@ -4,8 +4,8 @@
  * each holding the low 2 bits of 4 values that are 32 apart; 12 bytes of s, the
  * low 4 bits in the halves of 0-7, the high 2 in those of 8-11; f16 d.
  * |v| <= 4, |s| <= 32. */
+#include "kernels/quant/tile256/ref.h"
 #include "base/num.h"
-#include "kernels/quant/tile256_ref.h"
 
 static void q3_k_block(struct tile256_block *k, const uint8_t *p)
 {
@@ -26,17 +26,7 @@ static void q3_k_block(struct tile256_block *k, const uint8_t *p)
 
 TILE256_REF(q3_k, 110, 0)
 
-void q3_k_init(struct kern *k, unsigned flags)
+void q3_k_init(struct kern *k)
 {
-    struct kern_quant *q = q3_k_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        q3_k_avx2(q);
-    if (flags & CPU_AVX512)
-        q3_k_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    q3_k_rows(k);
 }

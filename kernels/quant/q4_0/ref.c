@@ -2,9 +2,9 @@
  * ref.c - q4_0: 32 values x of 4 bits, d * (x - 8).
  * A block: f16 d; 16 bytes, the low halves x[0..15], the high ones x[16..31].
  */
+#include "kernels/quant/tile32/ref.h"
 #include "base/num.h"
 #include "kernels/quant/rows.h"
-#include "kernels/quant/tile32_ref.h"
 
 static void q4_0_block(int8_t *v, float *d, float *m, const uint8_t *p)
 {
@@ -18,17 +18,7 @@ static void q4_0_block(int8_t *v, float *d, float *m, const uint8_t *p)
 
 TILE32_REF(q4_0, 18, 0)
 
-void q4_0_init(struct kern *k, unsigned flags)
+void q4_0_init(struct kern *k)
 {
-    struct kern_quant *q = q4_0_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        q4_0_avx2(q);
-    if ((flags & CPU_AVX2) && (flags & CPU_AVX512))
-        q4_0_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    q4_0_rows(k);
 }

@@ -2,9 +2,9 @@
  * ref.c - q5_0: 32 values x of 5 bits, d * (x - 16).
  * A block: f16 d; u32 h, bit i the fifth of x[i]; 16 bytes, the low halves for
  * x[0..15], the high ones for x[16..31]. */
+#include "kernels/quant/tile32/ref.h"
 #include "base/num.h"
 #include "kernels/quant/rows.h"
-#include "kernels/quant/tile32_ref.h"
 
 static void q5_0_block(int8_t *v, float *d, float *m, const uint8_t *p)
 {
@@ -20,17 +20,7 @@ static void q5_0_block(int8_t *v, float *d, float *m, const uint8_t *p)
 
 TILE32_REF(q5_0, 22, 0)
 
-void q5_0_init(struct kern *k, unsigned flags)
+void q5_0_init(struct kern *k)
 {
-    struct kern_quant *q = q5_0_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        q5_0_avx2(q);
-    if ((flags & CPU_AVX2) && (flags & CPU_AVX512))
-        q5_0_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    q5_0_rows(k);
 }

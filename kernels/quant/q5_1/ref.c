@@ -2,9 +2,9 @@
  * ref.c - q5_1: 32 values x of 5 bits, d * x + m.
  * A block: f16 d, m; u32 h, bit i the fifth of x[i]; 16 bytes, the low halves
  * for x[0..15], the high ones for x[16..31]. */
+#include "kernels/quant/tile32/ref.h"
 #include "base/num.h"
 #include "kernels/quant/rows.h"
-#include "kernels/quant/tile32_ref.h"
 
 static void q5_1_block(int8_t *v, float *d, float *m, const uint8_t *p)
 {
@@ -20,17 +20,7 @@ static void q5_1_block(int8_t *v, float *d, float *m, const uint8_t *p)
 
 TILE32_REF(q5_1, 24, 1)
 
-void q5_1_init(struct kern *k, unsigned flags)
+void q5_1_init(struct kern *k)
 {
-    struct kern_quant *q = q5_1_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        q5_1_avx2(q);
-    if ((flags & CPU_AVX2) && (flags & CPU_AVX512))
-        q5_1_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    q5_1_rows(k);
 }

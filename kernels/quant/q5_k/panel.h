@@ -6,7 +6,7 @@
 #ifndef LLM_KERNELS_QUANT_Q5_K_PANEL_H
 #define LLM_KERNELS_QUANT_Q5_K_PANEL_H
 
-#include "kernels/quant/tile256.h"
+#include "kernels/quant/tile256/form.h"
 
 enum { Q5_K_S = 64, Q5_K_M = 192, Q5_K_V = 320, Q5_K_PANEL = 2880 };
 

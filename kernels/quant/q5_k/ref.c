@@ -3,8 +3,8 @@
  * A block: f16 d; f16 dmin; 12 bytes of s and m; 32 bytes, bit g of byte i the
  * fifth of v[32 * g + i]; 4 x 32 bytes, the low halves for 32 values, the high
  * ones for the next 32.  v <= 31, s and m <= 63. */
+#include "kernels/quant/tile256/ref.h"
 #include "base/num.h"
-#include "kernels/quant/tile256_ref.h"
 
 static void q5_k_block(struct tile256_block *k, const uint8_t *p)
 {
@@ -20,17 +20,7 @@ static void q5_k_block(struct tile256_block *k, const uint8_t *p)
 
 TILE256_REF(q5_k, 176, 1)
 
-void q5_k_init(struct kern *k, unsigned flags)
+void q5_k_init(struct kern *k)
 {
-    struct kern_quant *q = q5_k_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        q5_k_avx2(q);
-    if (flags & CPU_AVX512)
-        q5_k_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    q5_k_rows(k);
 }

@@ -5,7 +5,7 @@
 #ifndef LLM_KERNELS_QUANT_Q6_K_PANEL_H
 #define LLM_KERNELS_QUANT_Q6_K_PANEL_H
 
-#include "kernels/quant/tile256.h"
+#include "kernels/quant/tile256/form.h"
 
 enum { Q6_K_S = 64, Q6_K_V = 320, Q6_K_PANEL = 3392 };
 

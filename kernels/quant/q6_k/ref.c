@@ -4,8 +4,8 @@
  * d.  Of 128 values, the first 64 have their low 4 bits in the low halves of 64
  * bytes, the others in the high ones; the high 2 of 4 values that are 32 apart
  * share a byte.  |v| <= 32, |s| <= 128. */
+#include "kernels/quant/tile256/ref.h"
 #include "base/num.h"
-#include "kernels/quant/tile256_ref.h"
 
 static void q6_k_block(struct tile256_block *k, const uint8_t *p)
 {
@@ -23,17 +23,7 @@ static void q6_k_block(struct tile256_block *k, const uint8_t *p)
 
 TILE256_REF(q6_k, 210, 0)
 
-void q6_k_init(struct kern *k, unsigned flags)
+void q6_k_init(struct kern *k)
 {
-    struct kern_quant *q = q6_k_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        q6_k_avx2(q);
-    if (flags & CPU_AVX512)
-        q6_k_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    q6_k_rows(k);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * ref.c - q8_0: 32 values x of 8 bits, d * x.
  * A block: f16 d; int8 x[32]. */
+#include "kernels/quant/tile32/ref.h"
 #include "base/num.h"
 #include "kernels/quant/rows.h"
-#include "kernels/quant/tile32_ref.h"
 
 static void q8_0_block(int8_t *v, float *d, float *m, const uint8_t *p)
 {
@@ -14,17 +14,7 @@ static void q8_0_block(int8_t *v, float *d, float *m, const uint8_t *p)
 
 TILE32_REF(q8_0, 34, 0)
 
-void q8_0_init(struct kern *k, unsigned flags)
+void q8_0_init(struct kern *k)
 {
-    struct kern_quant *q = q8_0_rows(k);
-
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        q8_0_avx2(q);
-    if ((flags & CPU_AVX2) && (flags & CPU_AVX512))
-        q8_0_avx512(q);
-#else
-    (void)flags;
-    (void)q;
-#endif
+    q8_0_rows(k);
 }

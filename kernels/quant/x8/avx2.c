@@ -63,8 +63,8 @@ cols(float acc[][KERN_ROWS], const char *p, const uint8_t u[][32],
 }
 
 static inline __attribute__((always_inline)) void
-mul(float *y, size_t ldy, const void *panel, const void *tile, int64_t n, int w,
-    int group)
+one_tile(float *y, size_t ldy, const void *panel, const void *tile, int64_t n,
+         int w, int group)
 {
     const __m256i flip = _mm256_set1_epi8(-128);
     const char *p = panel, *x = tile;
@@ -100,16 +100,15 @@ mul(float *y, size_t ldy, const void *panel, const void *tile, int64_t n, int w,
 static void mul16(float *y, size_t ldy, const void *panel, const void *tile,
                   int64_t n, int w)
 {
-    mul(y, ldy, panel, tile, n, w, 16);
+    KERN_EACH_TILE(KERN_ACT_Q32, n, w, v, tile, y, ldy)
+    one_tile(y, ldy, panel, tile, n, v, 16);
 }
 
 static void mul32(float *y, size_t ldy, const void *panel, const void *tile,
                   int64_t n, int w)
 {
-    mul(y, ldy, panel, tile, n, w, 32);
+    KERN_EACH_TILE(KERN_ACT_Q32, n, w, v, tile, y, ldy)
+    one_tile(y, ldy, panel, tile, n, v, 32);
 }
 
-void x8_avx2(struct kern_quant *q, int group)
-{
-    q->mul = group == 16 ? mul16 : mul32;
-}
+const struct x8_muls x8_avx2 = {mul16, mul32};

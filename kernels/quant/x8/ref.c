@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/quant/tile32_ref.h"
+#include "kernels/quant/tile32/ref.h"
 
 void x8_dequant(const struct x8 *t, float *y, const void *row, int64_t n)
 {
@@ -91,12 +91,13 @@ void x8_pack(const struct x8 *t, void *panel, const void *row, size_t stride,
 static void mul(float *y, size_t ldy, const void *panel, const void *tile,
                 int64_t n, int w, int group)
 {
-    for (int c = 0; c < w; c++) {
+    KERN_EACH_TILE(KERN_ACT_Q32, n, w, v, tile, y, ldy)
+    for (int c = 0; c < v; c++) {
         const char *p = panel;
         float acc[KERN_ROWS] = {0};
 
         for (int64_t k = 0; k < n; k += 32, p += x8_bytes(group)) {
-            struct tile32 x = tile32_at(tile, w, c, k / 32);
+            struct tile32 x = tile32_at(tile, v, c, k / 32);
             const float *d = (const float *)(const void *)p;
             const int8_t *q = (const int8_t *)p + 32 / group * 128;
 
@@ -115,27 +116,14 @@ static void mul(float *y, size_t ldy, const void *panel, const void *tile,
     }
 }
 
-static void mul16(float *y, size_t ldy, const void *panel, const void *tile,
-                  int64_t n, int w)
+void x8_mul16(float *y, size_t ldy, const void *panel, const void *tile,
+              int64_t n, int w)
 {
     mul(y, ldy, panel, tile, n, w, 16);
 }
 
-static void mul32(float *y, size_t ldy, const void *panel, const void *tile,
-                  int64_t n, int w)
+void x8_mul32(float *y, size_t ldy, const void *panel, const void *tile,
+              int64_t n, int w)
 {
     mul(y, ldy, panel, tile, n, w, 32);
-}
-
-void x8_mul(struct kern_quant *q, int group, unsigned flags)
-{
-    q->mul = group == 16 ? mul16 : mul32;
-#if defined(__x86_64__)
-    if (flags & CPU_AVX2)
-        x8_avx2(q, group);
-    if (flags & CPU_AVX512)
-        x8_avx512(q, group);
-#else
-    (void)flags;
-#endif
 }

@@ -43,10 +43,16 @@ float x8_dot(const struct x8 *t, const void *row, const void *tile, int64_t n,
              int w, int c);
 void x8_pack(const struct x8 *t, void *panel, const void *row, size_t stride,
              int rows, int64_t n);
-/* The best product that FLAGS allow, into Q. */
-void x8_mul(struct kern_quant *q, int group, unsigned flags);
-void x8_avx2(struct kern_quant *q, int group);
-void x8_avx512(struct kern_quant *q, int group);
+void x8_mul16(float *y, size_t ldy, const void *panel, const void *tile,
+              int64_t n, int w);
+void x8_mul32(float *y, size_t ldy, const void *panel, const void *tile,
+              int64_t n, int w);
+
+/* Products of an instruction set, for groups of 16 and of 32. */
+struct x8_muls {
+    kern_mul_fn *mul16, *mul32;
+};
+extern const struct x8_muls x8_avx2, x8_avx512vnni;
 
 /* All of a type but its expander, NAME_expand(). */
 #define X8(name, number, size, grouped)                                        \
@@ -66,7 +72,7 @@ void x8_avx512(struct kern_quant *q, int group);
     {                                                                          \
         x8_pack(&name##_type, panel, row, stride, rows, n);                    \
     }                                                                          \
-    void name##_init(struct kern *k, unsigned flags)                           \
+    void name##_init(struct kern *k)                                           \
     {                                                                          \
         struct kern_quant *q = &k->quant[KERN_##name];                         \
                                                                                \
@@ -75,7 +81,7 @@ void x8_avx512(struct kern_quant *q, int group);
         q->dequant = name##_dequant;                                           \
         q->dot = name##_dot;                                                   \
         q->pack = name##_pack;                                                 \
-        x8_mul(q, grouped, flags);                                             \
+        q->mul = (grouped) == 16 ? x8_mul16 : x8_mul32;                        \
     }
 
 #endif

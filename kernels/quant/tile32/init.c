@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/cpu.h"
+#include "kernels/quant/tile32/tile32.h"
+
+void tile32_init(struct kern *k, unsigned flags);
+
+void tile32_init(struct kern *k, unsigned flags)
+{
+#if defined(__x86_64__)
+    if (flags & CPU_AVX2) {
+        tile32_pack(k);
+        tile32_avx2(k);
+    }
+    if (flags & CPU_AVX512VNNI)
+        tile32_avx512vnni(k);
+#else
+    (void)k;
+    (void)flags;
+#endif
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * tile32.h - what the files of tile32 share: each gives the products of one
+ * instruction set to all types. */
+#ifndef LLM_KERNELS_QUANT_TILE32_TILE32_H
+#define LLM_KERNELS_QUANT_TILE32_TILE32_H
+
+#include "kernels/quant/tile32/l16.h"
+
+#define TILE32_INLINE static inline __attribute__((always_inline))
+
+/* Panels "l16", which all of the following take. */
+void tile32_pack(struct kern *k);
+void tile32_avx2(struct kern *k);
+void tile32_avx512vnni(struct kern *k);
+
+/* The products of a file, from its tile32_tile(), and LEVEL's function that
+ * puts them in their places. */
+#define TILE32_MUL(name)                                                       \
+    static void name##_mul(float *y, size_t ldy, const void *panel,            \
+                           const void *tile, int64_t n, int w)                 \
+    {                                                                          \
+        KERN_EACH_TILE(KERN_ACT_Q32, n, w, v, tile, y, ldy)                    \
+        tile32_tile(&tile32_##name, y, ldy, panel, tile, n, v);                \
+    }
+#define TILE32_SET(name) k->quant[KERN_##name].mul = name##_mul;
+
+#endif
