@@ -32,7 +32,7 @@ scripts() { git ls-files 2>/dev/null || find . -path "./$B" -prune -o -type f -p
 headers() {
     cflags=$(${PKGCONF:-pkg-config} --cflags libcbor libxxhash jansson libcurl libcrypto) || return 1
     # shellcheck disable=SC2086 # lists of flags and folders
-    find $dirs -name '*.h' ! -name 'list.h' | while read -r h; do
+    find $dirs -name '*.h' ! -name list.h ! -name types.h ! -name families.h | while read -r h; do
         printf '#include "%s"\n' "$h" |
             "${CC:-cc}" -std=c11 -D_POSIX_C_SOURCE=200809L -I. -Ilib -I"$B/gen" \
                 $cflags -Wall -Wextra -Werror -Wno-unused-function \
