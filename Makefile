@@ -61,7 +61,7 @@ avx2vnni   := $(avx2) -mavxvnni
 avx512     := $(avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl
 avx512vnni := $(avx512) -mavx512vnni
 amx        := $(avx512vnni) -mamx-tile -mamx-int8
-neon       := -march=armv8-a
+neon       :=
 dotprod    := -march=armv8.2-a+dotprod
 i8mm       := -march=armv8.2-a+dotprod+i8mm
 $(foreach i,$(X86) $(ARM),$(eval $B/%/$i.o: ISA = $($i) -g1 $(NOSAN)))
