@@ -65,8 +65,8 @@ _llmutils() {
         esac
         ;;
     llm-decode)
-        opts='--count --stop --ignore-eos --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --seed --logit-bias --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
-        valued='-n --count --stop --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n -s --seed --logit-bias --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads -c --ctx --kv-type --device -f --format -o --output'
+        opts='--count --stop --ignore-eos --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --seed --logit-bias --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
+        valued='-n --count --stop --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n -s --seed --logit-bias --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device -f --format -o --output'
         operands='model file ...'
         case $prev in
         -n | --count) kind='count' ;;
@@ -92,6 +92,7 @@ _llmutils() {
         --cache-size) kind='megabytes' ;;
         --chunk) kind='count' ;;
         -t | --threads) kind='count' ;;
+        --threads-batch) kind='count' ;;
         -c | --ctx) kind='count' ;;
         --kv-type) kind='type[,type]' ;;
         --device) kind='name' ;;
@@ -100,13 +101,14 @@ _llmutils() {
         esac
         ;;
     llm-prefill)
-        opts='--format --output --threads --ctx --kv-type --device --share --no-pack --all-logits --no-logits --no-kv --zstd --kv --kv-in --kv-out --cache --cache-size --follow --chunk --quiet --verbose --help --version'
-        valued='-f --format -o --output -t --threads -c --ctx --kv-type --device --kv --kv-in --kv-out --cache --cache-size --follow --chunk'
+        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --all-logits --no-logits --no-kv --zstd --kv --kv-in --kv-out --cache --cache-size --follow --chunk --quiet --verbose --help --version'
+        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --kv --kv-in --kv-out --cache --cache-size --follow --chunk'
         operands='model file ...'
         case $prev in
         -f | --format) kind='words text json cbor' ;;
         -o | --output) kind='file' ;;
         -t | --threads) kind='count' ;;
+        --threads-batch) kind='count' ;;
         -c | --ctx) kind='count' ;;
         --kv-type) kind='type[,type]' ;;
         --device) kind='name' ;;

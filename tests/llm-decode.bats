@@ -404,6 +404,14 @@ END
     fails 4 "no device 'gpu'" llm-decode --device gpu m.gguf in
     fails 2 usage: llm-decode --chunk 0 m.gguf in
     fails 2 usage: llm-decode -t 100000 m.gguf in
+    fails 2 usage: llm-decode --threads-batch 100000 m.gguf in
+    prompt $(some 40) >long
+    llm-decode --temp 0 -n 3 -f json -t 1 m.gguf long >want2
+    run -0 --separate-stderr llm-decode -v --temp 0 -n 3 -f json -t 2 --threads-batch 5 m.gguf long
+    cmp want2 <<<"$output"
+    [[ $stderr == *" 2 threads (5 for prompts), "* ]]
+    run -0 --separate-stderr llm-decode -v --temp 0 -n 3 -f json -t 5 --threads-batch 2 m.gguf long
+    cmp want2 <<<"$output"
     fails 2 usage: llm-decode -f xml m.gguf in
     run -0 --separate-stderr llm-decode -v --temp 0 -n 3 -f json m.gguf in
     cmp want <<<"$output"

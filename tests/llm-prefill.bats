@@ -62,6 +62,7 @@ setup() {
         llm-prefill $m.gguf in >want
         for c in 1 7 64 512; do
             llm-prefill --chunk $c -t 3 $m.gguf in | cmp - want
+            llm-prefill --chunk $c -t 1 --threads-batch 3 $m.gguf in | cmp - want
         done
         cmp <(llm-prefill -f json $m.gguf in | tail -n +2) \
             <(for s in 0 1 2; do S=$s prompt $(some $((100 + s))) | llm-prefill -f json $m.gguf | tail -n +2; done)
@@ -209,6 +210,7 @@ setup() {
     fails 2 usage: llm-prefill
     fails 2 usage: llm-prefill --nonsense m.gguf
     fails 2 usage: llm-prefill -t -1 m.gguf
+    fails 2 usage: llm-prefill --threads-batch -1 m.gguf
     fails 2 usage: llm-prefill -c 0 m.gguf
     echo -n the | tok-encode m.gguf >in
     fails 3 "vocabulary" llm-prefill q.gguf in

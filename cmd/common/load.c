@@ -11,12 +11,14 @@
 #include "cmd/common/cache.h"
 #include "cmd/common/model.h"
 
-static int threads, context = -1, share, no_pack;
+static int threads, threads_batch, context = -1, share, no_pack;
 static const char *kv_type = "f16", *device = "cpu";
 
 const struct cli_opt load_opts[] = {
     {'t', "threads", CLI_INT, &threads, "count",
-     "use this many threads; default: the processors it may use"},
+     "use this many threads; default: the performance cores it may use"},
+    {0, "threads-batch", CLI_INT, &threads_batch, "count",
+     "use this many for prompts; default: as many"},
     {'c', "ctx", CLI_INT, &context, "count",
      "positions of a sequence; default: what the model was made for"},
     {0, "kv-type", CLI_STR, &kv_type, "type[,type]",
@@ -90,6 +92,7 @@ static char *share_dir(void)
 static void open_device(struct load *l, const char *spec)
 {
     struct be_opts o = {.threads = threads,
+                        .threads_batch = threads_batch,
                         .cpu_mask = cpu_mask(),
                         .pack = !no_pack,
                         .model_path = gguf_path(l->gguf)};
@@ -115,8 +118,10 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
 
     o.ktype = kv_word(c, kv_type, first);
     o.vtype = comma ? kv_word(c, comma + 1, strlen(comma + 1)) : o.ktype;
-    if (threads < 0 || threads > POOL_MAX)
-        usage_error(c, "--threads must be 1 to %d", POOL_MAX);
+    if (threads < 0 || threads > POOL_MAX || threads_batch < 0 ||
+        threads_batch > POOL_MAX)
+        usage_error(c, "--threads and --threads-batch must be 1 to %d",
+                    POOL_MAX);
     if (context < -1 || !context)
         usage_error(c, "--ctx must be at least 1");
     memset(l, 0, sizeof *l);
@@ -161,11 +166,14 @@ void load_note(struct load *l)
 void load_report(const struct load *l)
 {
     struct be_stats s;
+    char batch[32] = "";
 
     be_stats(&s, l->be);
-    warn("%d threads, %s; weights: %.1f MB packed%s%s, %.1f MB as in the "
+    if (s.threads_batch != s.threads)
+        snprintf(batch, sizeof batch, " (%d for prompts)", s.threads_batch);
+    warn("%d threads%s, %s; weights: %.1f MB packed%s%s, %.1f MB as in the "
          "file; KV: %.1f MB",
-         s.threads, s.isa, (double)s.packed / 1e6, s.shared ? ", shared" : "",
-         s.large_pages ? ", large pages" : "", (double)s.mapped / 1e6,
-         (double)l->kv_bytes / 1e6);
+         s.threads, batch, s.isa, (double)s.packed / 1e6,
+         s.shared ? ", shared" : "", s.large_pages ? ", large pages" : "",
+         (double)s.mapped / 1e6, (double)l->kv_bytes / 1e6);
 }

@@ -10,7 +10,7 @@
 #include "model/model.h"
 #include "tok/tok.h"
 
-/* Group: -t, -c, --kv-type, --device, --share, --no-pack. */
+/* Group: -t, --threads-batch, -c, --kv-type, --device, --share, --no-pack. */
 extern const struct cli_opt load_opts[];
 
 enum {

@@ -32,7 +32,8 @@ struct be;      /* an open device */
 struct be_plan; /* a plan compiled for it */
 
 struct be_opts {
-    int threads;       /* 0: cpu_threads() */
+    int threads;       /* 0: cpu_cores() */
+    int threads_batch; /* of steps of many columns; 0: as above */
     unsigned cpu_mask; /* CPU_ bits that may be used: ~0u for all */
     bool pack;         /* keep weights in the kernels' own layout */
     /* Keep the packed copy in a file under this folder, which other processes
@@ -219,7 +220,7 @@ int be_run(struct be *b, struct be_plan *p, const struct be_step *s,
            const float **logits, struct err *e);
 
 struct be_stats {
-    int threads;
+    int threads, threads_batch;
     char isa[16];             /* "avx512" */
     uint64_t packed, mapped;  /* bytes of weights in each form */
     bool shared, large_pages; /* the packed copy */

@@ -30,10 +30,27 @@ static void cpu_close(struct be *be)
     free(b);
 }
 
+/* A core's hyperthreads share the units that int8 products keep busy, and the
+ * cache that activations are held in: one thread for each core is best for
+ * prompts, too.  Slower cores would hold up the others, which have as many
+ * panels each. */
+static int threads(struct cpu *b, const struct be_opts *o, struct err *e)
+{
+    b->with[0] = o->threads ? o->threads : cpu_cores();
+    b->with[1] = o->threads_batch ? o->threads_batch : b->with[0];
+    for (int i = 0; i < 2; i++) {
+        if (b->with[i] < 1 || b->with[i] > TEAM_MAX)
+            return err_set(e, ERR_USAGE, "%d threads: 1 to %d are possible",
+                           b->with[i], TEAM_MAX);
+        if (b->n < b->with[i])
+            b->n = b->with[i];
+    }
+    return 0;
+}
+
 static int cpu_open(struct be **out, const struct be_opts *o, struct err *e)
 {
     struct cpu *b = calloc(1, sizeof *b);
-    int n = o->threads ? o->threads : cpu_threads();
 
     if (!b)
         return err_nomem(e);
@@ -49,12 +66,9 @@ static int cpu_open(struct be **out, const struct be_opts *o, struct err *e)
         }
     }
     kern_init(&b->kern, cpu_flags() & o->cpu_mask);
-    if (n < 1 || n > TEAM_MAX) {
-        err_set(e, ERR_USAGE, "%d threads: 1 to %d are possible", n, TEAM_MAX);
+    if (threads(b, o, e))
         goto fail;
-    }
-    b->n = n;
-    b->team = team_new(n, e);
+    b->team = team_new(b->n, e);
     if (!b->team)
         goto fail;
     *out = &b->be;
@@ -91,7 +105,7 @@ static void cpu_stats(struct be_stats *s, const struct be *be)
 {
     const struct cpu *b = (const struct cpu *)be;
 
-    *s = (struct be_stats){.threads = b->n};
+    *s = (struct be_stats){.threads = b->with[0], .threads_batch = b->with[1]};
     for (const struct cpu_level *l = cpu_level; l->name; l++)
         if ((b->kern.flags & l->flags) == l->flags)
             snprintf(s->isa, sizeof s->isa, "%s", l->name);

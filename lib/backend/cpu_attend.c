@@ -288,7 +288,7 @@ size_t cpu_attend_parts(const struct cpu_plan *p, const struct be_step *s)
 {
     size_t heads = 0;
 
-    if (p->b->n == 1 || s->ncol > CPU_SPLIT || chunks(s) < 2)
+    if (p->b->with[0] == 1 || s->ncol > CPU_SPLIT || chunks(s) < 2)
         return 0;
     for (int i = 0; i < p->nop; i++)
         if (p->op[i].o.op == BE_ATTEND && heads < (size_t)p->op[i].o.heads)

@@ -35,6 +35,7 @@ enum {
     CPU_FEW = 3,     /* up to so many, norms are private */
     CPU_CHUNK = 256, /* positions with one softmax */
     CPU_TILE_Q = 48, /* queries that attention takes together */
+    CPU_MANY = 17,   /* columns from which a step is one of many */
     CPU_SPLIT = 8,   /* columns for which chunks are shared among threads */
     CPU_MAX_DIM = 1 << 24,
     CPU_LINE = 64
@@ -83,7 +84,8 @@ struct cpu {
     struct be be;
     struct kern kern;
     struct team *team;
-    int n; /* threads */
+    int n;       /* threads */
+    int with[2]; /* so many of them for steps of few columns, and of many */
     bool pack;
     char *share_dir, *model_path; /* NULL: none */
     char model_id[33];
@@ -129,10 +131,10 @@ struct cpu_stage {
     /* PRODUCT: few columns need a barrier between the norms and the panels,
      * which write what the norms read. */
     bool sync;
-    unsigned kinds; /* 1 << enum kern_act: what the products take */
-    bool twice;     /* a column and its rest (cpu_product.c) */
-    int64_t njob;   /* panels, of gate and up together */
-    int64_t *cut;   /* [threads + 1]: each thread's jobs */
+    unsigned kinds;  /* 1 << enum kern_act: what the products take */
+    bool twice;      /* a column and its rest (cpu_product.c) */
+    int64_t njob;    /* panels, of gate and up together */
+    int64_t *cut[2]; /* [threads + 1]: each thread's jobs, see cpu.with */
     /* HEADS: pieces that each slot is done in, 0: none of it. */
     int piece[BE_NSLOT], size[BE_NSLOT], npiece;
     bool fused; /* HEADS: may be one with the ATTEND that follows */
@@ -210,6 +212,7 @@ struct cpu_ctx {
     const struct be_step *s;
     struct cpu_own *own;
     int id, n; /* this thread, and how many there are */
+    int many;  /* of cpu.with this is the one */
     int ncol;  /* columns of the block, now */
     bool few;
     const int *src; /* column c is column src[c] of the step */

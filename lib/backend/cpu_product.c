@@ -248,7 +248,7 @@ static void panels(struct cpu_ctx *x, const struct cpu_stage *st,
 
 void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st)
 {
-    int64_t from = st->cut[x->id], to = st->cut[x->id + 1];
+    int64_t from = st->cut[x->many][x->id], to = st->cut[x->many][x->id + 1];
 
     prepare(x, st);
     for (int i = 0; i < st->nop; i++) {

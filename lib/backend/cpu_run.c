@@ -193,6 +193,7 @@ static void block(struct cpu_ctx *x)
 struct run {
     struct cpu_plan *p;
     const struct be_step *s;
+    int many;
 };
 
 static void member(void *arg, int id)
@@ -206,7 +207,8 @@ static void member(void *arg, int id)
                         .own = &p->own[id],
                         .src = p->own[id].src,
                         .id = id,
-                        .n = p->b->n,
+                        .n = p->b->with[r->many],
+                        .many = r->many,
                         .logits = p->logits};
 
     for (int c = 0; c < r->s->ncol; c += CPU_BLOCK) {
@@ -290,7 +292,7 @@ int cpu_run(struct be *be, struct be_plan *plan, const struct be_step *s,
             const float **logits, struct err *e)
 {
     struct cpu_plan *p = (struct cpu_plan *)plan;
-    struct run r = {p, s};
+    struct run r = {p, s, s->ncol >= CPU_MANY};
     size_t nwant = 0;
 
     assert(be == plan->be);
@@ -301,7 +303,7 @@ int cpu_run(struct be *be, struct be_plan *plan, const struct be_step *s,
         room(&p->logits, &p->logits_cap, nwant * (size_t)p->n_vocab, e) ||
         room(&p->part, &p->part_cap, cpu_attend_parts(p, s), e))
         return -1;
-    team_run(p->b->team, member, &r);
+    team_run(p->b->team, p->b->with[r.many], member, &r);
     if (p->b->pack)
         forget_rows(p, s->ncol);
     if (nwant)

@@ -196,7 +196,7 @@ static bool fill(struct share *s, int fd)
     if (p == MAP_FAILED)
         return false;
     s->to = p + DATA;
-    team_run(s->b->team, pack_all, s);
+    team_run(s->b->team, s->b->n, pack_all, s);
     munmap(p, (size_t)s->size);
     head_of(s, h, true);
     /* What the head promises must be on the disk before it is. */

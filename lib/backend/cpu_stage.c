@@ -193,29 +193,29 @@ static size_t job_bytes(const struct cpu_op *op)
     return op->w->panel + (op->w2 ? op->w2->panel : 0);
 }
 
-/* Contiguous jobs for each thread, as even as whole panels allow. */
-static int cut(struct cpu_plan *p, struct cpu_stage *st, struct err *e)
+/* Contiguous jobs for each of N threads, as even as whole panels allow; NULL
+ * when memory ran out. */
+static int64_t *cut(struct cpu_plan *p, const struct cpu_stage *st, int n)
 {
+    int64_t *at = arena_array(&p->arena, (size_t)n + 1, sizeof *at);
     uint64_t all = 0, sum = 0;
     int t = 1;
 
-    st->cut = arena_array(&p->arena, (size_t)p->b->n + 1, sizeof *st->cut);
-    if (!st->cut)
-        return err_nomem(e);
+    if (!at)
+        return NULL;
     for (int i = 0; i < st->nop; i++)
         all += job_bytes(st->op[i]) * (uint64_t)st->op[i]->njob;
     for (int i = 0; i < st->nop; i++)
         for (int64_t j = 0; j < st->op[i]->njob; j++) {
             /* The job is the next thread's when its middle is. */
-            while (t < p->b->n &&
-                   (double)sum + (double)job_bytes(st->op[i]) / 2 >=
-                       (double)all * t / p->b->n)
-                st->cut[t++] = st->op[i]->job0 + j;
+            while (t < n && (double)sum + (double)job_bytes(st->op[i]) / 2 >=
+                                (double)all * t / n)
+                at[t++] = st->op[i]->job0 + j;
             sum += job_bytes(st->op[i]);
         }
-    while (t <= p->b->n)
-        st->cut[t++] = st->njob;
-    return 0;
+    while (t <= n)
+        at[t++] = st->njob;
+    return at;
 }
 
 int cpu_stage_fuse(struct cpu_plan *p, struct err *e)
@@ -236,8 +236,9 @@ int cpu_stage_fuse(struct cpu_plan *p, struct err *e)
     for (int i = 0; i < p->nop; i++)
         add(&f, &p->op[i]);
     for (int i = 0; i < p->nstage; i++)
-        if (p->stage[i].kind == CPU_PRODUCT && cut(p, &p->stage[i], e))
-            return -1;
+        for (int k = 0; k < 2 && p->stage[i].kind == CPU_PRODUCT; k++)
+            if (!(p->stage[i].cut[k] = cut(p, &p->stage[i], p->b->with[k])))
+                return err_nomem(e);
     return 0;
 }
 

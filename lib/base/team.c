@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * team.c - one barrier: members count themselves in, the last one begins the
- * next epoch.  The epoch is what the others watch, and sleep on. */
+ * team.c - bells that members wait for: each its own for the next run, and one
+ * for all at barriers, which the last one to come rings. */
 #define _DEFAULT_SOURCE /* syscall */
 #include "base/team.h"
 
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #if defined(__linux__)
+#include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,27 +28,30 @@ enum {
     PROBE = 16       /* a member that does not spin tries again so often */
 };
 
+/* Rung N times so far. */
+struct bell {
+    _Alignas(LINE) atomic_uint n;
+    atomic_uint asleep;
+};
+
 struct member {
+    struct bell go;
     pthread_t thread;
     struct team *team;
     int id;
     int spin; /* nanoseconds that it spins for now */
     unsigned waits;
-    char pad[LINE];
 };
 
 struct team {
     int n, started;
+    /* Of the run: */
+    int taking; /* part in it */
     team_fn *fn;
     void *arg;
     bool quit;
-    char pad0[LINE];
-    atomic_uint here; /* members that have arrived */
-    char pad1[LINE];
-    atomic_uint epoch;
-    char pad2[LINE];
-    atomic_uint asleep;
-    char pad3[LINE];
+    _Alignas(LINE) atomic_int here; /* members that have arrived */
+    struct bell met;
 #if !defined(__linux__)
     pthread_mutex_t lock;
     pthread_cond_t cond;
@@ -72,30 +76,33 @@ static void relax(void)
 #endif
 }
 
-/* Sleep while the epoch is SEEN. */
-static void doze(struct team *t, unsigned seen)
+/* Sleep until B has rung more often than SEEN. */
+static void doze(struct team *t, struct bell *b, unsigned seen)
 {
-    atomic_fetch_add(&t->asleep, 1);
+    atomic_fetch_add(&b->asleep, 1);
 #if defined(__linux__)
-    while (atomic_load(&t->epoch) == seen)
-        syscall(SYS_futex, &t->epoch, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    (void)t;
+    while (atomic_load(&b->n) == seen)
+        syscall(SYS_futex, &b->n, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
 #else
     pthread_mutex_lock(&t->lock);
-    while (atomic_load(&t->epoch) == seen)
+    while (atomic_load(&b->n) == seen)
         pthread_cond_wait(&t->cond, &t->lock);
     pthread_mutex_unlock(&t->lock);
 #endif
-    atomic_fetch_sub(&t->asleep, 1);
+    atomic_fetch_sub(&b->asleep, 1);
 }
 
-/* A sleeper counts itself before it looks at the epoch, and this looks for
- * sleepers after the epoch: one of the two sees the other. */
-static void rouse(struct team *t)
+/* A sleeper counts itself before it looks at N, and this looks for sleepers
+ * after N has changed: one of the two sees the other. */
+static void ring(struct team *t, struct bell *b)
 {
-    if (!atomic_load(&t->asleep))
+    atomic_fetch_add(&b->n, 1);
+    if (!atomic_load(&b->asleep))
         return;
 #if defined(__linux__)
-    syscall(SYS_futex, &t->epoch, FUTEX_WAKE_PRIVATE, TEAM_MAX, NULL, NULL, 0);
+    (void)t;
+    syscall(SYS_futex, &b->n, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 #else
     pthread_mutex_lock(&t->lock);
     pthread_cond_broadcast(&t->cond);
@@ -103,12 +110,17 @@ static void rouse(struct team *t)
 #endif
 }
 
-/* Spin for NS; has the epoch changed? */
-static bool spun(struct team *t, unsigned seen, int64_t from, int ns)
+static bool rung(struct bell *b, unsigned seen)
+{
+    return atomic_load_explicit(&b->n, memory_order_acquire) != seen;
+}
+
+/* Spin for NS; has B rung? */
+static bool spun(struct bell *b, unsigned seen, int64_t from, int ns)
 {
     do {
         for (int i = 0; i < 8; i++) {
-            if (atomic_load_explicit(&t->epoch, memory_order_acquire) != seen)
+            if (rung(b, seen))
                 return true;
             relax();
         }
@@ -116,47 +128,43 @@ static bool spun(struct team *t, unsigned seen, int64_t from, int ns)
     return false;
 }
 
-static void await(struct team *t, struct member *m, unsigned seen, bool idle)
+static void await(struct member *m, struct bell *b, unsigned seen, bool idle)
 {
     int64_t from;
     int ns = m->spin;
 
-    if (atomic_load_explicit(&t->epoch, memory_order_acquire) != seen)
+    if (rung(b, seen))
         return;
     from = now_ns();
     if (idle)
         ns = ns ? IDLE_NS : 0;
     else if (!ns && ++m->waits % PROBE == 0)
         ns = SPIN_NS;
-    if (ns && spun(t, seen, from, ns)) {
+    if (ns && spun(b, seen, from, ns)) {
         if (!idle)
             m->spin = m->spin < LEAST_NS      ? LEAST_NS
                       : m->spin < SPIN_NS / 2 ? m->spin * 2
                                               : SPIN_NS;
         return;
     }
-    doze(t, seen);
+    doze(m->team, b, seen);
     if (!idle && now_ns() - from > LONG_NS)
         m->spin = m->spin / 2 < LEAST_NS ? 0 : m->spin / 2;
 }
 
-static void meet(struct team *t, struct member *m, bool idle)
+void team_barrier(struct team *t, int id)
 {
-    unsigned seen = atomic_load_explicit(&t->epoch, memory_order_relaxed);
+    unsigned seen = atomic_load_explicit(&t->met.n, memory_order_relaxed);
+    int n = t->taking; /* once counted, the next run may begin */
 
-    if (atomic_fetch_add(&t->here, 1) + 1 < (unsigned)t->n) {
-        await(t, m, seen, idle);
+    if (n == 1)
+        return;
+    if (atomic_fetch_add(&t->here, 1) + 1 < n) {
+        await(&t->m[id], &t->met, seen, false);
         return;
     }
     atomic_store_explicit(&t->here, 0, memory_order_relaxed);
-    atomic_store(&t->epoch, seen + 1);
-    rouse(t);
-}
-
-void team_barrier(struct team *t, int id)
-{
-    if (t->n > 1)
-        meet(t, &t->m[id], false);
+    ring(t, &t->met);
 }
 
 static void *member_main(void *arg)
@@ -164,27 +172,26 @@ static void *member_main(void *arg)
     struct member *m = arg;
     struct team *t = m->team;
 
-    for (;;) {
-        meet(t, m, true);
+    for (unsigned runs = 0;; runs++) {
+        await(m, &m->go, runs, true);
         if (t->quit)
             return NULL;
         t->fn(t->arg, m->id);
-        meet(t, m, false);
+        team_barrier(t, m->id);
     }
 }
 
 struct team *team_new(int n, struct err *e)
 {
-    size_t size = sizeof(struct team) + (size_t)n * sizeof(struct member);
     struct team *t;
 
     assert(n >= 1 && n <= TEAM_MAX);
-    t = aligned_alloc(LINE, (size + LINE - 1) / LINE * LINE);
+    t = aligned_alloc(LINE, sizeof *t + (size_t)n * sizeof *t->m);
     if (!t) {
         err_nomem(e);
         return NULL;
     }
-    memset(t, 0, size);
+    memset(t, 0, sizeof *t);
 #if !defined(__linux__)
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->cond, NULL);
@@ -210,11 +217,8 @@ void team_free(struct team *t)
     if (!t)
         return;
     t->quit = true;
-    /* Stands in for itself and for those that never started. */
-    for (int i = t->started; i < t->n; i++)
-        atomic_fetch_add(&t->here, 1);
-    if (t->n > 1)
-        meet(t, &t->m[0], true);
+    for (int i = 1; i < t->started; i++)
+        ring(t, &t->m[i].go);
     for (int i = 1; i < t->started; i++)
         pthread_join(t->m[i].thread, NULL);
 #if !defined(__linux__)
@@ -229,15 +233,14 @@ int team_size(const struct team *t)
     return t->n;
 }
 
-void team_run(struct team *t, team_fn *fn, void *arg)
+void team_run(struct team *t, int n, team_fn *fn, void *arg)
 {
-    if (t->n == 1) {
-        fn(arg, 0);
-        return;
-    }
+    assert(n >= 1 && n <= t->n);
+    t->taking = n;
     t->fn = fn;
     t->arg = arg;
-    meet(t, &t->m[0], true);
+    for (int i = 1; i < n; i++)
+        ring(t, &t->m[i].go);
     fn(arg, 0);
-    meet(t, &t->m[0], false);
+    team_barrier(t, 0);
 }

@@ -19,13 +19,13 @@ struct team *team_new(int n, struct err *e);
 void team_free(struct team *t);
 int team_size(const struct team *t);
 
-/* Call fn(arg, id) as every member; return when all have returned.  What was
- * written before is seen by all, and what they wrote by the caller.  One run at
- * a time. */
+/* Call fn(arg, id) as members 0 to N-1; return when all have returned.  What
+ * was written before is seen by all, and what they wrote by the caller.  The
+ * others sleep on.  One run at a time. */
 typedef void team_fn(void *arg, int id);
-void team_run(struct team *t, team_fn *fn, void *arg);
+void team_run(struct team *t, int n, team_fn *fn, void *arg);
 
-/* Inside a run: wait until every member is here. */
+/* Inside a run: wait until all that take part are here. */
 void team_barrier(struct team *t, int id);
 
 #endif
