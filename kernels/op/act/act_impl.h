@@ -67,5 +67,6 @@ static inline int act_special(uint32_t amax, int8_t *q, int n, float *d)
 void act_init(struct kern *k, unsigned flags);
 void act_avx2(struct kern *k);
 void act_avx512(struct kern *k);
+void act_neon(struct kern *k);
 
 #endif

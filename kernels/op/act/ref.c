@@ -86,7 +86,9 @@ void act_init(struct kern *k, unsigned flags)
         act_avx2(k);
     if (flags & CPU_AVX512)
         act_avx512(k);
-#else
-    (void)flags;
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        act_neon(k);
 #endif
+    (void)flags;
 }

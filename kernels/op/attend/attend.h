@@ -8,5 +8,6 @@
 void attend_init(struct kern *k, unsigned flags);
 void attend_avx2(struct kern *k);
 void attend_avx512(struct kern *k);
+void attend_neon(struct kern *k);
 
 #endif

@@ -128,6 +128,9 @@ void attend_init(struct kern *k, unsigned flags)
         attend_avx2(k);
     if (flags & CPU_AVX512)
         attend_avx512(k);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        attend_neon(k);
 #endif
     (void)flags;
 }

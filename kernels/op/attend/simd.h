@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * simd.h - attention on vectors: what avx2.c and avx512.c are made of.
+ * simd.h - attention on vectors: what avx2.c, avx512.c and neon.c are made of.
  *
  * Scores: lanes are positions.  Up to SCORE_Q queries share each element of K
  * that is loaded, with 4 partial sums each: 24 (12) registers.  Mixing: lanes
@@ -83,9 +83,9 @@ SIMD_FN void score_add(const enum kern_kv t, const int nb, VF a[6][4],
 
             UNROLL for (int j = 0; j < nb; j++)
             {
-                VF x = vf_set1(q[(size_t)j * ldq + (size_t)(i + u)]);
+                VQ x = vq_load(q + (size_t)j * ldq + i);
 
-                a[j][u] = vf_fma(x, v, a[j][u]);
+                a[j][u] = vq_fma(x, u, v, a[j][u]);
             }
         }
     }
@@ -240,8 +240,6 @@ SIMD_FN void mix_skip(struct mix *m, int n)
 /* Vector K of those that begin at V, in a row. */
 SIMD_FN VF v_value(const enum kern_kv t, const char *v, const int k)
 {
-    uint16_t s;
-
     switch (t) {
     case KV_F32:
         return vf_load((const float *)(const void *)v + k * VL);
@@ -251,13 +249,11 @@ SIMD_FN VF v_value(const enum kern_kv t, const char *v, const int k)
         return vf_bf16(v + k * VL * 2);
     case KV_Q8_0:
         v += k * VL / 32 * 34;
-        memcpy(&s, v, 2);
-        return vf_mul(vf_i8(v + 2 + k * VL % 32), vf_set1(_cvtsh_ss(s)));
+        return vf_mul(vf_i8(v + 2 + k * VL % 32), vf_set1_f16(v));
     default:
         v += k * VL / 32 * 18;
-        memcpy(&s, v, 2);
         return vf_mul(vf_u4(v + 2 + k * VL % 16, k * VL % 32 >= 16),
-                      vf_set1(_cvtsh_ss(s)));
+                      vf_set1_f16(v));
     }
 }
 

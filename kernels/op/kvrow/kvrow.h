@@ -8,5 +8,6 @@
 void kvrow_init(struct kern *k, unsigned flags);
 void kvrow_avx2(struct kern *k);
 void kvrow_avx512(struct kern *k);
+void kvrow_neon(struct kern *k);
 
 #endif

@@ -153,6 +153,9 @@ void kvrow_init(struct kern *k, unsigned flags)
         kvrow_avx2(k);
     if (flags & CPU_AVX512)
         kvrow_avx512(k);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        kvrow_neon(k);
 #endif
     (void)flags;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * f32.h - exp and its kin in float: the definition, operation by operation.
  *
- * avx2.h and avx512.h are the same sequences of operations on vectors; change
- * all three together.  Errors (units in the last place, over all floats):
+ * simd.h has the same sequences of operations on vectors; change both
+ * together.  Errors (units in the last place, over all floats):
  * exp 2, the others 4.  Results below 2^-126, of silu and gelu below 2^-118,
  * may be 0.  A NaN gives the same NaN, quiet. */
 #ifndef LLM_KERNELS_OP_MATH_F32_H

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * simd.h - f32.h and sum.h on vectors, the same operations in the same order.
- * Only files that have AVX2 or AVX-512 have anything of it. */
+ * Only files that have AVX2, AVX-512 or NEON have anything of it. */
 #ifndef LLM_KERNELS_OP_MATH_SIMD_H
 #define LLM_KERNELS_OP_MATH_SIMD_H
 
-#if defined(__AVX512F__)
-#include "kernels/op/math/simd_avx512.h"
-#elif defined(__AVX2__)
-#include "kernels/op/math/simd_avx2.h"
-#endif
+#include "kernels/op/math/simd_neon.h"
+#include "kernels/op/math/simd_x86.h"
 
 #ifdef VL
 #include <math.h>
@@ -174,27 +171,6 @@ SIMD_FN V16 v16_softcap(V16 x, VF cap)
 #else
     return (V16){vf_softcap(x.a, cap), vf_softcap(x.b, cap)};
 #endif
-}
-
-/* sum_lanes() and max_lanes() */
-SIMD_FN float v16_sum(V16 x)
-{
-    __m256 a = _mm256_add_ps(v16_low(x), v16_high(x));
-    __m128 b =
-        _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-
-    b = _mm_add_ps(b, _mm_movehl_ps(b, b));
-    return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
-}
-
-SIMD_FN float v16_maximum(V16 x)
-{
-    __m256 a = _mm256_max_ps(v16_low(x), v16_high(x));
-    __m128 b =
-        _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
-
-    b = _mm_max_ps(b, _mm_movehl_ps(b, b));
-    return _mm_cvtss_f32(_mm_max_ss(b, _mm_movehdup_ps(b)));
 }
 
 #endif

@@ -123,9 +123,9 @@ SIMD_FN VM vm_or(VM a, VM b)
     return _mm256_or_ps(a, b);
 }
 
-SIMD_FN unsigned vm_bits(VM m)
+SIMD_FN int vm_any(VM m)
 {
-    return (unsigned)_mm256_movemask_ps(m);
+    return _mm256_movemask_ps(m) != 0;
 }
 
 SIMD_FN VF vf_select(VM m, VF a, VF b)
@@ -207,75 +207,13 @@ SIMD_FN VF vf_turn(VF x, VF cs)
     return _mm256_fmaddsub_ps(_mm256_moveldup_ps(x), cs, _mm256_mul_ps(x1, sc));
 }
 
-struct v16 {
-    __m256 a, b;
-};
-#define V16 struct v16
-
-SIMD_FN V16 v16_load(const float *p)
-{
-    return (V16){vf_load(p), vf_load(p + 8)};
-}
-
-SIMD_FN void v16_store(float *p, V16 v)
-{
-    vf_store(p, v.a);
-    vf_store(p + 8, v.b);
-}
-
-SIMD_FN V16 v16_set1(float a)
-{
-    return (V16){vf_set1(a), vf_set1(a)};
-}
-
-SIMD_FN V16 v16_add(V16 x, V16 y)
-{
-    return (V16){vf_add(x.a, y.a), vf_add(x.b, y.b)};
-}
-
-SIMD_FN V16 v16_sub(V16 x, V16 y)
-{
-    return (V16){vf_sub(x.a, y.a), vf_sub(x.b, y.b)};
-}
-
-SIMD_FN V16 v16_mul(V16 x, V16 y)
-{
-    return (V16){vf_mul(x.a, y.a), vf_mul(x.b, y.b)};
-}
-
-SIMD_FN V16 v16_fma(V16 x, V16 y, V16 z)
-{
-    return (V16){vf_fma(x.a, y.a, z.a), vf_fma(x.b, y.b, z.b)};
-}
-
-SIMD_FN V16 v16_max(V16 x, V16 y)
-{
-    return (V16){vf_max(x.a, y.a), vf_max(x.b, y.b)};
-}
-
 /* Lanes FROM..TO-1 of the 16 from AT on. */
 SIMD_FN VM vf_between(int at, int from, int to)
 {
     return _mm256_andnot_ps(vf_first(from - at), vf_first(to - at));
 }
 
-SIMD_FN V16 v16_part(V16 v, int from, int to, V16 x)
-{
-    return (V16){vf_select(vf_between(0, from, to), v.a, x.a),
-                 vf_select(vf_between(8, from, to), v.b, x.b)};
-}
-
-SIMD_FN V16 v16_load_part(const float *p, int from, int to)
-{
-    return (V16){vf_load_m(p, vf_between(0, from, to)),
-                 vf_load_m(p + 8, vf_between(8, from, to))};
-}
-
-SIMD_FN void v16_store_part(float *p, int from, int to, V16 v)
-{
-    vf_store_m(p, vf_between(0, from, to), v.a);
-    vf_store_m(p + 8, vf_between(8, from, to), v.b);
-}
+#include "kernels/op/math/simd_v16.h"
 
 SIMD_FN __m256 v16_low(V16 v)
 {

@@ -129,10 +129,9 @@ SIMD_FN VM vm_or(VM a, VM b)
     return a | b;
 }
 
-/* A bit for each lane. */
-SIMD_FN unsigned vm_bits(VM m)
+SIMD_FN int vm_any(VM m)
 {
-    return m;
+    return m != 0;
 }
 
 SIMD_FN VF vf_select(VM m, VF a, VF b)

@@ -8,5 +8,6 @@
 void norm_init(struct kern *k, unsigned flags);
 void norm_avx2(struct kern *k);
 void norm_avx512(struct kern *k);
+void norm_neon(struct kern *k);
 
 #endif

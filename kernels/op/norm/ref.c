@@ -46,6 +46,9 @@ void norm_init(struct kern *k, unsigned flags)
         norm_avx2(k);
     if (flags & CPU_AVX512)
         norm_avx512(k);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        norm_neon(k);
 #endif
     (void)flags;
 }

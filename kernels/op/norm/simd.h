@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * simd.h - norms on vectors: what avx2.c and avx512.c are made of. */
+ * simd.h - norms on vectors: what avx2.c, avx512.c and neon.c are made of. */
 #ifndef LLM_KERNELS_OP_NORM_SIMD_H
 #define LLM_KERNELS_OP_NORM_SIMD_H
 
@@ -11,9 +11,7 @@
 /* 1 / sqrt(sum / n + eps) */
 SIMD_FN float inverse(float sum, int64_t n, float eps)
 {
-    __m128 v = _mm_set_ss(sum / (float)n + eps);
-
-    return 1 / _mm_cvtss_f32(_mm_sqrt_ss(v));
+    return 1 / f1_sqrt(sum / (float)n + eps);
 }
 
 static void rmsnorm(float *y, const float *x, const float *w, int64_t n,

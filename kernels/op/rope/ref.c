@@ -24,6 +24,9 @@ void rope_init(struct kern *k, unsigned flags)
         rope_avx2(k);
     if (flags & CPU_AVX512)
         rope_avx512(k);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        rope_neon(k);
 #endif
     (void)flags;
 }

@@ -8,5 +8,6 @@
 void rope_init(struct kern *k, unsigned flags);
 void rope_avx2(struct kern *k);
 void rope_avx512(struct kern *k);
+void rope_neon(struct kern *k);
 
 #endif

@@ -51,6 +51,9 @@ void soft_init(struct kern *k, unsigned flags)
         soft_avx2(k);
     if (flags & CPU_AVX512)
         soft_avx512(k);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        soft_neon(k);
 #endif
     (void)flags;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * simd.h - softmax on vectors: what avx2.c and avx512.c are made of. */
+ * simd.h - softmax on vectors: what avx2.c, avx512.c and neon.c are made of. */
 #ifndef LLM_KERNELS_OP_SOFT_SIMD_H
 #define LLM_KERNELS_OP_SOFT_SIMD_H
 

@@ -8,5 +8,6 @@
 void soft_init(struct kern *k, unsigned flags);
 void soft_avx2(struct kern *k);
 void soft_avx512(struct kern *k);
+void soft_neon(struct kern *k);
 
 #endif

@@ -39,6 +39,9 @@ void unary_init(struct kern *k, unsigned flags)
         unary_avx2(k);
     if (flags & CPU_AVX512)
         unary_avx512(k);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        unary_neon(k);
 #endif
     (void)flags;
 }

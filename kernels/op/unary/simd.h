@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * simd.h - functions of one number on vectors: what avx2.c and avx512.c are
- * made of. */
+ * simd.h - functions of one number on vectors: what avx2.c, avx512.c and
+ * neon.c are made of. */
 #ifndef LLM_KERNELS_OP_UNARY_SIMD_H
 #define LLM_KERNELS_OP_UNARY_SIMD_H
 

@@ -8,5 +8,6 @@
 void unary_init(struct kern *k, unsigned flags);
 void unary_avx2(struct kern *k);
 void unary_avx512(struct kern *k);
+void unary_neon(struct kern *k);
 
 #endif

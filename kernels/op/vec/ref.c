@@ -54,6 +54,9 @@ void vec_init(struct kern *k, unsigned flags)
         vec_avx2(k);
     if (flags & CPU_AVX512)
         vec_avx512(k);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        vec_neon(k);
 #endif
     (void)flags;
 }

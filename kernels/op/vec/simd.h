@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * simd.h - plain vector arithmetic: what avx2.c and avx512.c are made of. */
+ * simd.h - plain vector arithmetic: what avx2.c, avx512.c and neon.c are made
+ * of. */
 #ifndef LLM_KERNELS_OP_VEC_SIMD_H
 #define LLM_KERNELS_OP_VEC_SIMD_H
 
@@ -87,7 +88,7 @@ static int64_t argmax(const float *x, int64_t n)
             a = vf_max(p, a);
             b = vf_max(q, b);
         }
-        if (vm_bits(bad))
+        if (vm_any(bad))
             return -1;
         vf_store(v, vf_max(a, b));
         m = v[0];

@@ -8,5 +8,6 @@
 void vec_init(struct kern *k, unsigned flags);
 void vec_avx2(struct kern *k);
 void vec_avx512(struct kern *k);
+void vec_neon(struct kern *k);
 
 #endif
