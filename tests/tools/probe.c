@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * probe [THREADS [MEGABYTES]] - what this machine can do at most, as JSON: read
- * memory, far more than its caches hold, with 2 MB pages where there are any;
- * read as many MEGABYTES again and again, which may lie in a cache; and
- * multiply and add bytes by its best instruction, a product and its sum
- * counting as two operations. */
+ * probe [THREADS [NEAR [FAR]]] - what this machine can do at most, as JSON:
+ * read FAR megabytes of memory, by default far more than its caches hold, with
+ * 2 MB pages where there are any; read NEAR megabytes again and again, which
+ * may lie in a cache; and multiply and add bytes by its best instruction, a
+ * product and its sum counting as two operations. */
 #define _GNU_SOURCE /* _SC_LEVEL3_CACHE_SIZE */
 #include <stdint.h>
 #include <stdio.h>
@@ -92,7 +92,7 @@ static int read_memory(struct team *team, double mb, int passes, double rate[2])
     r.p = pages_alloc(bytes);
     if (!r.p)
         return -1;
-    team_run(team, reader, &r);
+    team_run(team, (int)n, reader, &r);
     qsort(r.t, (size_t)r.n, sizeof *r.t, by_time);
     rate[0] = (double)bytes / r.t[r.n / 2] * 1e-9;
     rate[1] = (double)bytes / r.t[0] * 1e-9;
@@ -149,7 +149,7 @@ static double multiply(struct team *team, const struct op *op)
     struct multiplying m = {.team = team, .op = op};
     double sum = 0;
 
-    team_run(team, multiplier, &m);
+    team_run(team, team_size(team), multiplier, &m);
     for (int i = 0; i < team_size(team); i++)
         sum += m.rate[i];
     return sum;
@@ -165,13 +165,16 @@ static void print_op(const char *what, const struct op *op, struct team *one,
 int main(int argc, char **argv)
 {
     int threads = argc > 1 ? (int)strtol(argv[1], NULL, 10) : cpu_threads();
-    double mb = argc > 2 ? strtod(argv[2], NULL) : 0, far = far_mb(), rate[2];
+    double near = argc > 2 ? strtod(argv[2], NULL) : 0, rate[2];
+    double far = argc > 3 ? strtod(argv[3], NULL) : far_mb();
     const struct op *best, *vector;
     struct team *one, *all;
     struct err e = {0};
 
-    if (threads < 1 || threads > MOST || mb < 0 || mb > 1e6) {
-        fputs("usage: probe [threads [megabytes]]\n", stderr);
+    if (threads < 1 || threads > MOST || !(near >= 0 && near < 1e6) ||
+        !(far > 0 && far < 1e6)) {
+        fputs("usage: probe [threads [near-megabytes [far-megabytes]]]\n",
+              stderr);
         return 2;
     }
     best = op_best(cpu_flags(), &vector);
@@ -184,8 +187,8 @@ int main(int argc, char **argv)
     printf("{\"threads\":%d,\"read_mb\":%.0f,\"read_gb_s\":%.1f,"
            "\"read_best\":%.1f",
            threads, far, rate[0], rate[1]);
-    if (mb > 0 && !read_memory(all, mb, mb > 500 ? 7 : 50, rate))
-        printf(",\"near_mb\":%.0f,\"near_gb_s\":%.1f", mb, rate[0]);
+    if (near > 0 && !read_memory(all, near, near > 500 ? 7 : 50, rate))
+        printf(",\"near_mb\":%.0f,\"near_gb_s\":%.1f", near, rate[0]);
     if (best)
         print_op("int8", best, one, all);
     if (vector && vector != best)
