@@ -150,9 +150,9 @@ $(FUZZ:%=%-run): $B/fuzz/%-run: $B/fuzz/%
 	$< -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
 	  -artifact_prefix=$B/found/$*- $B/found/$* $(wildcard tests/fuzz/corpus/$*)
 
-## bench: speed of whole programs, as JSON lines in bench/results.jsonl
-bench: all $(TOOLS)
-	@B=$B CC=$(CC) sh bench/run
+## bench: speed, as JSON lines in bench/results.jsonl; bench/trend draws them; README.md has the variables
+bench: all $(TOOLS) $B/unit/checkkern
+	@B=$B STRIP='$(STRIP)' sh bench/run
 
 ## lint: layers, symbols, headers, docs, layout, shell scripts
 lint: all

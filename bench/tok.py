@@ -5,7 +5,7 @@
 
 B names the build folder.  Peers that are not there are left out: Python's
 tokenizers, tiktoken and quicktok (with the gguf package to read the
-vocabulary), and llama.cpp, whose llama-tokenize BENCH_LLAMA names.  One JSON
+vocabulary), and llama.cpp, whose llama-tokenize BENCH_LLAMA_TOK names.  One JSON
 line per text and program: median MB/s, one thread, and our ratio to it."""
 import json, os, statistics, subprocess, sys, tempfile, time
 
@@ -80,8 +80,6 @@ def tik_token(path):
     return lambda docs: [e.encode_ordinary(d) for d in docs]
 
 
-
-
 def quick_tok(path):
     """It brings its vocabularies along."""
     import quicktok
@@ -99,7 +97,7 @@ def ours(model, path, threads=1):
 def llama(model, path, empty):
     """A whole process, less one that has nothing to encode."""
     def run(p):
-        subprocess.run([os.environ["BENCH_LLAMA"], "-m", model, "-f", p, "--show-count", "--log-disable",
+        subprocess.run([os.environ["BENCH_LLAMA_TOK"], "-m", model, "-f", p, "--show-count", "--log-disable",
                         "--no-bos", "--no-parse-special"], stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL, check=True)
     return timed(lambda: run(path)) - timed(lambda: run(empty))
@@ -131,7 +129,7 @@ def measure(model, text):
             peers[name] = lambda enc=enc: timed(lambda: enc(docs))
         except Exception as e:  # a peer that is not there is no failure
             print(f"# {name}: {e}", file=sys.stderr)
-    if "BENCH_LLAMA" in os.environ:
+    if "BENCH_LLAMA_TOK" in os.environ:
         peers["llama.cpp"] = lambda: llama(model, tmp.name, empty.name)
     got = {name: [] for name in peers}
     one, two, small = [], [], []

@@ -1,9 +1,14 @@
 #!/bin/sh
 # Tokenizing speed.  BENCH_MODEL: a GGUF (default: smollm2-135m, if pulled);
 # BENCH_TEXT: files (default: 10 MB of this machine's documentation);
-# BENCH_PYTHON: a python with the peers; BENCH_LLAMA: llama.cpp's llama-tokenize.
+# BENCH_PYTHON: a python with the peers; BENCH_LLAMA_TOK: llama.cpp's
+# llama-tokenize.  With BENCH_ONLY, only where that says tok.
 B=${B:-build}
 export B
+case " ${BENCH_ONLY:-tok} " in
+*" tok "*) ;;
+*) exit 0 ;;
+esac
 model=${BENCH_MODEL:-$("$B/bin/gguf-pull" --offline smollm2-135m)} || exit 0
 text=$BENCH_TEXT
 if [ -z "$text" ]; then

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""llm_peers.py - llama.cpp and ik_llama.cpp, where their programs are given:
+BENCH_LLAMA and BENCH_IK name their llama-bench, BENCH_LLAMA_CLI and
+BENCH_IK_CLI what answers a prompt."""
+import json
+import os
+import shutil
+
+from llm_watch import Failed, used, watch, whole
+
+# Memory of malloc() in 2 MB pages, which with a file that is read, not mapped,
+# holds the weights.
+LARGE = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+WAYS = {"as it is": ([], {}), "2 MB pages": (["-mmp", "0"], LARGE)}
+
+
+class Peer:
+    def __init__(self, name, bench, cli, ways, deep, cli_options):
+        self.name, self.bench, self.cli, self.ways = name, bench, cli, ways
+        self.deep, self.cli_options = deep, cli_options
+        self.best = {}
+
+    def run(self, model, threads, way, args, unit):
+        """Tokens/s, and seconds of the processor per token, of UNIT tokens."""
+        options, env = self.ways[way]
+        out, series = watch([self.bench, "-m", model, "-t", threads, "-r", "1", "-o", "json", *options, *args], env)
+        r = json.loads(out[out.index(b"["):])[-1]
+        # What comes after the result is a bracket.
+        cpu = used(series, len(out.rstrip(b"]\n \t")), r["avg_ns"] * 1e-9)
+        return {"rate": r["avg_ts"], "cpu": cpu and cpu / unit, "way": way}
+
+    def way(self, model, threads, test):
+        """The fastest of its ways, found once by a short run of each."""
+        args, unit = (["-p", "512", "-n", "0"], 512) if test == "prefill" else (["-p", "0", "-n", "48"], 48)
+        key = model, threads, test == "prefill"
+        if key not in self.best:
+            tried, failed = {}, None
+            for w in self.ways:
+                try:
+                    tried[w] = self.run(model, threads, w, args, unit)["rate"]
+                except Failed as e:
+                    failed = e
+            if not tried:
+                raise failed
+            self.best[key] = max(tried, key=tried.get)
+        return self.best[key]
+
+    def decode(self, model, threads, new, depth=0):
+        way = self.way(model, threads, "decode")
+        args = self.deep(depth, new) if depth else ["-p", "0", "-n", str(new)]
+        return self.run(model, threads, way, args, new)
+
+    def prefill(self, model, threads, n):
+        return self.run(model, threads, self.way(model, threads, "prefill"), ["-p", str(n), "-n", "0"], n)
+
+    def first(self, model, threads, text):
+        seconds, memory = whole([[self.cli, "-m", model, "-t", threads, "-p", text, "-n", "1", "--temp", "0",
+                                  "-c", "512", *self.cli_options]])
+        return {"rate": 1e3 * seconds, "memory": memory[0]}
+
+
+def peers():
+    """Those that are given; a name without a program is an error."""
+    found = []
+    for name, var, ways, deep, options in (
+            ("llama.cpp", "LLAMA", WAYS, lambda d, n: ["-p", "0", "-n", str(n), "-d", str(d)],
+             ["--no-warmup", "-no-cnv"]),
+            ("ik", "IK", {**WAYS, "-rtr 1": (["-rtr", "1"], LARGE)},
+             lambda d, n: ["-p", "0", "-n", "0", "-gp", f"{d},{n}"], ["--no-warmup"])):
+        bench, cli = (os.environ.get(f"BENCH_{var}{s}") or None for s in ("", "_CLI"))
+        for p in (bench, cli):
+            if p and not shutil.which(p):
+                raise Failed(f"{p}: there is no such program")
+        if bench or cli:
+            found.append(Peer(name, bench, cli, ways, deep, options))
+    return found
