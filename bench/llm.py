@@ -11,7 +11,7 @@ import sys
 
 import llm_ours as ours
 from llm_peers import peers
-from llm_target import judge, kind, target
+from llm_target import judge, target
 from llm_watch import Busy, Failed
 
 THREADS = os.environ.get("BENCH_THREADS", "2")
@@ -113,7 +113,7 @@ def speed(test, model, found, mine, theirs, token_bytes, token_ops, count=ROUNDS
     rows, failed = rounds(count, model, runs)
     line, got = summary(test, model, rows, failed)
     limits(line, got, rows, token_bytes, token_ops)
-    put(judge(line, target(test, kind(model.path), rows[0]["probe"].get("int8") == "tdpbssd"), got))
+    put(judge(line, target(test, model.kind, rows[0]["probe"].get("int8") == "tdpbssd"), got))
 
 
 def new_tokens(model):
@@ -134,9 +134,9 @@ def prefill(model, found):
 
 def deep(test, depth):
     def run(model, found):
-        if kind(model.path) not in DEEP[depth]:
+        if model.kind not in DEEP[depth]:
             return
-        size = model.kv_bytes and model.token_bytes + model.kv_bytes * (depth + 32)
+        size = model.token_bytes + model.kv_bytes(depth + 32)
         ours.state(model, THREADS, depth)
         speed(test, model, found, lambda: ours.deep(model, THREADS, 64, depth),
               lambda p: p.decode(model.path, THREADS, 64, depth), size, None,
@@ -154,7 +154,7 @@ def share(model, _):
     line, got = summary("share-4", model, rows, failed)
     line["one"] = figure(median(rows, "ours", "one"))
     got["one"] = statistics.median(r["ours"]["rate"] / r["ours"]["one"] for r in rows)
-    put(judge(line, target("share-4", kind(model.path), False), got))
+    put(judge(line, target("share-4", model.kind, False), got))
 
 
 def first(model, found):
@@ -172,7 +172,7 @@ def first(model, found):
         if p == "llama.cpp":
             got["time"] = got[p]
             got["memory"] = statistics.median(r["ours"]["memory"] / r[p]["memory"] for r in rows)
-    put(judge(line, target("first", kind(model.path), False), got))
+    put(judge(line, target("first", model.kind, False), got))
 
 
 def busy(model, found):

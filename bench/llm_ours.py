@@ -6,6 +6,7 @@ import re
 import subprocess
 import tempfile
 
+from llm_target import KINDS
 from llm_watch import records, used, watch, whole
 
 B = os.environ.get("B", "build")
@@ -19,15 +20,14 @@ class Model:
         self.path, self.name = path, path.split("/")[-1]
         out = subprocess.run([BIN + "gguf-inspect", "-f", "json", path], check=True, capture_output=True).stdout
         info = json.loads(out)
-        arch = info["keys"]["general.architecture"]["value"]
-
-        def key(name, default=None):
-            return info["keys"].get(f"{arch}.{name}", {"value": default})["value"]
-
+        config = info["config"]
+        self.layers = config["layer"]
+        self.kind = KINDS.get((config["architecture"], config["layers"], config["embedding"],
+                               info["keys"].get("general.file_type", {}).get("value")))
         self.vocab = info["keys"]["tokenizer.ggml.tokens"]["n"]
         t = {x["name"]: x for x in info["tensors"]}
         head = t.get("output.weight", t["token_embd.weight"])
-        part = key("expert_used_count", 0) / (key("expert_count", 0) or 1) or 1
+        part = config["experts_used"] / config["experts"] if config["experts"] else 1
 
         def share(x):
             return part if "_exps" in x["name"] else 1
@@ -36,12 +36,11 @@ class Model:
         self.layer_weights = sum(x["elements"] * share(x) for x in layers if len(x["shape"]) > 1)
         self.head_weights = head["elements"]
         self.token_bytes = sum(x["bytes"] * share(x) for x in layers) + head["bytes"]
-        heads = key("attention.head_count_kv", key("attention.head_count"))
-        width = key("attention.key_length", key("embedding_length") // key("attention.head_count"))
-        # Of a position that is seen: K and V as 16-bit floats.  Not known where
-        # layers see a part only.
-        plain = isinstance(heads, int) and not key("attention.sliding_window")
-        self.kv_bytes = key("block_count") * 2 * heads * width * 2 if plain else None
+
+    def kv_bytes(self, depth):
+        """K and V of what a token at this position sees, as 16-bit floats."""
+        return sum(2 * x["kv_heads"] * (x["key_length"] + x["value_length"]) * min(x["window"] or depth, depth)
+                   for x in self.layers if x["kv"])
 
     def prefill_ops(self, n):
         return 2 * (self.layer_weights * n + self.head_weights)

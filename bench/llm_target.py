@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: MIT
 """llm_target.py - what each line of the measurements should reach."""
 
+# Architecture, layers, width and general.file_type of models of which something
+# is wanted.
+KINDS = {
+    ("llama", 30, 576, 3): "smollm2",  # Q4_1
+    ("gemma3", 18, 640, 15): "gemma",  # Q4_K_M
+    ("llama", 16, 2048, 15): "1b-q4_k_m",
+    ("llama", 16, 2048, 7): "1b-q8_0",
+}
+
 # Per test and model: at least so often a peer's rate ("better": that of the
 # faster one), or at least such a part of a limit.  "first" and "memory" are at
 # most such a part of llama.cpp's time and memory.
@@ -27,16 +36,6 @@ OTHER = {
     "size": {"bytes": 5e6},
 }
 AT_MOST = ("time", "memory", "bytes")
-
-
-def kind(path):
-    """Which of the models above a file is; None: another."""
-    name = path.split("/")[-1].lower()
-    for word, k in (("smollm2-135m", "smollm2"), ("gemma-3-270m", "gemma"), ("gemma3-270m", "gemma"),
-                    ("llama-1b-q4_k_m", "1b-q4_k_m"), ("llama-1b-q8_0", "1b-q8_0")):
-        if word in name:
-            return k
-    return None
 
 
 def target(test, model, tiles):
