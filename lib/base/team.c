@@ -19,13 +19,20 @@
 #include <unistd.h>
 #endif
 
+/* A wait that ends within half a stage is worth spinning for: members are never
+ * done at once, and to sleep and be woken takes 5 to 50 us.  A far longer one
+ * means that somebody's core is busy with other things, and that this one's may
+ * be wanted. */
 enum {
     LINE = 64,
-    SPIN_NS = 20000, /* longest spin at a barrier */
-    IDLE_NS = 50000, /* and between two runs */
-    LONG_NS = 50000, /* a wait this long was not worth spinning for */
-    LEAST_NS = 1000, /* shorter spins than this are none */
-    PROBE = 16       /* a member that does not spin tries again so often */
+    SPIN_NS = 20000,  /* the longest spin at a barrier is from here */
+    MOST_NS = 500000, /* to here, as stages are long */
+    IDLE_NS = 200000, /* and between two runs */
+    LEAST_NS = 1000,  /* shorter spins than this are none */
+    /* A member that does not spin tries again after so many waits, and twice as
+     * many each time that it was in vain. */
+    PROBE = 16,
+    PROBE_MOST = 1024
 };
 
 /* Rung N times so far. */
@@ -40,7 +47,7 @@ struct member {
     struct team *team;
     int id;
     int spin; /* nanoseconds that it spins for now */
-    unsigned waits;
+    int waits, probe;
 };
 
 struct team {
@@ -49,7 +56,9 @@ struct team {
     int taking; /* part in it */
     team_fn *fn;
     void *arg;
+    int stages; /* barriers so far */
     bool quit;
+    atomic_int most; /* nanoseconds of spinning, in the next run */
     _Alignas(LINE) atomic_int here; /* members that have arrived */
     struct bell met;
 #if !defined(__linux__)
@@ -128,27 +137,39 @@ static bool spun(struct bell *b, unsigned seen, int64_t from, int ns)
     return false;
 }
 
+/* How long to spin now. */
+static int patience(struct member *m, int most, bool idle)
+{
+    if (idle)
+        return m->spin ? IDLE_NS : 0;
+    if (m->spin || ++m->waits < m->probe)
+        return m->spin;
+    m->waits = 0;
+    if (m->probe < PROBE_MOST)
+        m->probe *= 2;
+    return most;
+}
+
 static void await(struct member *m, struct bell *b, unsigned seen, bool idle)
 {
+    int most = atomic_load_explicit(&m->team->most, memory_order_relaxed), ns;
     int64_t from;
-    int ns = m->spin;
 
     if (rung(b, seen))
         return;
     from = now_ns();
-    if (idle)
-        ns = ns ? IDLE_NS : 0;
-    else if (!ns && ++m->waits % PROBE == 0)
-        ns = SPIN_NS;
+    ns = patience(m, most, idle);
     if (ns && spun(b, seen, from, ns)) {
-        if (!idle)
-            m->spin = m->spin < LEAST_NS      ? LEAST_NS
-                      : m->spin < SPIN_NS / 2 ? m->spin * 2
-                                              : SPIN_NS;
+        if (idle)
+            return;
+        m->probe = PROBE;
+        m->spin = m->spin < LEAST_NS   ? LEAST_NS
+                  : m->spin < most / 2 ? m->spin * 2
+                                       : most;
         return;
     }
     doze(m->team, b, seen);
-    if (!idle && now_ns() - from > LONG_NS)
+    if (!idle && (now_ns() - from) * 2 > most * INT64_C(5))
         m->spin = m->spin / 2 < LEAST_NS ? 0 : m->spin / 2;
 }
 
@@ -159,6 +180,8 @@ void team_barrier(struct team *t, int id)
 
     if (n == 1)
         return;
+    if (id == 0)
+        t->stages++;
     if (atomic_fetch_add(&t->here, 1) + 1 < n) {
         await(&t->m[id], &t->met, seen, false);
         return;
@@ -197,8 +220,10 @@ struct team *team_new(int n, struct err *e)
     pthread_cond_init(&t->cond, NULL);
 #endif
     t->n = n;
+    atomic_store_explicit(&t->most, SPIN_NS, memory_order_relaxed);
     for (int i = 0; i < n; i++)
-        t->m[i] = (struct member){.team = t, .id = i, .spin = SPIN_NS};
+        t->m[i] = (struct member){
+            .team = t, .id = i, .spin = SPIN_NS, .probe = PROBE};
     for (t->started = 1; t->started < n; t->started++) {
         struct member *m = &t->m[t->started];
         int rc = pthread_create(&m->thread, NULL, member_main, m);
@@ -235,12 +260,23 @@ int team_size(const struct team *t)
 
 void team_run(struct team *t, int n, team_fn *fn, void *arg)
 {
+    int64_t from = n > 1 ? now_ns() : 0, half;
+
     assert(n >= 1 && n <= t->n);
     t->taking = n;
     t->fn = fn;
     t->arg = arg;
+    t->stages = 0;
     for (int i = 1; i < n; i++)
         ring(t, &t->m[i].go);
     fn(arg, 0);
     team_barrier(t, 0);
+    if (n == 1)
+        return;
+    half = (now_ns() - from) / t->stages / 2;
+    if (half < SPIN_NS)
+        half = SPIN_NS;
+    if (half > MOST_NS)
+        half = MOST_NS;
+    atomic_store_explicit(&t->most, (int)half, memory_order_relaxed);
 }
