@@ -13,15 +13,26 @@ enum { Q5_K_S = 64, Q5_K_M = 192, Q5_K_V = 320, Q5_K_PANEL = 2880 };
 static const struct tile256_form q5_k_form = {
     .bytes = Q5_K_PANEL,
     .scale = Q5_K_S,
+    .pair = Q5_K_M,
     .quant = Q5_K_V,
+    .scales = TILE256_EACH,
     .chunk = 64,
     .chunk_bytes = 640,
     .group = 32,
     .fit = 8, /* 8 * 31 * 128 < 2^15 */
-    .parts = 1,
-    .min = true,
 };
 
 kern_pack_fn q5_k_pack;
+
+#ifdef TILE256_VECTORS
+TILE256_INLINE VB q5_k_values(const uint8_t *q, int i, int h)
+{
+    VB v = tile256_right(tile256_load(q + i % 32 * 16, h), i / 32 * 4);
+    VB u = tile256_right(tile256_load(q + 512 + i % 8 * 16, h),
+                         i / 32 + i % 32 / 8 * 2 - 4);
+
+    return tile256_or_and(tile256_and(v, 15), u, 16);
+}
+#endif
 
 #endif

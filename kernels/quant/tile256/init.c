@@ -1,23 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/cpu.h"
-#include "kernels/quant/tile256/form.h"
+#include "kernels/quant/tile256/panels.h"
 
 void tile256_init(struct kern *k, unsigned flags);
 
+#if defined(__x86_64__)
+static void put_pack(struct kern *k)
+{
+    struct kern_quant *q;
+
 #define X(name)                                                                \
-    void name##_avx2(struct kern_quant *q);                                    \
-    void name##_avx512vnni(struct kern_quant *q);
+    q = &k->quant[KERN_##name];                                                \
+    q->layout = "l16";                                                         \
+    q->panel_bytes = name##_form.bytes;                                        \
+    q->pack = name##_pack;
 #include "kernels/quant/tile256/types.h"
 #undef X
+}
+#endif
 
 void tile256_init(struct kern *k, unsigned flags)
 {
 #if defined(__x86_64__)
+    if (flags & CPU_AVX2)
+        put_pack(k);
 #define X(name)                                                                \
     if (flags & CPU_AVX2)                                                      \
-        name##_avx2(&k->quant[KERN_##name]);                                   \
+        k->quant[KERN_##name].mul = name##_avx2;                               \
     if (flags & CPU_AVX512VNNI)                                                \
-        name##_avx512vnni(&k->quant[KERN_##name]);
+        k->quant[KERN_##name].mul = name##_avx512vnni;
 #include "kernels/quant/tile256/types.h"
 #undef X
 #else
