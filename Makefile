@@ -39,8 +39,9 @@ PULLPKGS = libcurl libcrypto
 FLAGS    = -std=c11 -D_POSIX_C_SOURCE=200809L -DLLM_VERSION='"$(VERSION)"' -ffp-contract=off -I. -Ilib -I$B/gen $(WARN) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)$(if $(FUZZER), -fsanitize=fuzzer-no-link)
 
 # The file name picks the instruction set; everything else is baseline, and
-# what another processor has is not compiled at all.
-MACH  := $(shell $(CC) -dumpmachine)
+# what another processor has is not compiled at all.  Before deps there may be
+# no compiler to ask.
+MACH  := $(or $(shell $(CC) -dumpmachine 2>/dev/null),$(CROSS),$(shell uname -m))
 X86   := avx2 avx2vnni avx512 avx512vnni amx
 ARM   := neon dotprod i8mm
 OTHER := $(if $(filter x86_64%,$(MACH)),,$(X86)) $(if $(filter aarch64%,$(MACH)),,$(ARM))

@@ -98,7 +98,10 @@ echo 'The capital of France is' >"$tmp/prompt"
 seq 20 | jq -c '{prompt: "The number \(.) is"} +
     if . % 2 == 0 then {seed: ., temp: 1} else {} end' >"$tmp/requests"
 levels=ref
-[ "$(uname -m)" != x86_64 ] || levels='ref avx2 avx512'
+case $(uname -m) in
+x86_64) levels='ref avx2 avx512' ;;
+aarch64) levels='ref neon dotprod' ;;
+esac
 # sentencepiece takes U+2581 in text for a space.
 jq -r '.text | select(contains("\u2581") | not)' "$expected" >"$tmp/mixed"
 cat cmd/*/*.c lib/*/*.c >"$tmp/code"

@@ -208,6 +208,15 @@ none() {
     ! find "$LLM_CACHE" -name '*.gguf' | grep .
 }
 
+# Waits until the command succeeds.
+until_true() {
+    for i in $(seq 400); do
+        "$@" && return
+        sleep .05
+    done
+    return 1
+}
+
 @test "a URL: the path alone on stdout, the very bytes, a record" {
     run --separate-stderr -0 "$PULL" "$U/ok/m.gguf"
     [ "$stderr" = "" ]
@@ -574,11 +583,14 @@ part() {
     # what has been put there meanwhile.
     dir=$(dirname "$(cat a)")
     mv "$(cat a)" kept
-    flock "$dir/.lock" sh -c "sleep 1; mv kept '$(cat a)'" 3>&- &
-    sleep .3
-    run --separate-stderr -0 "$PULL" "$U/ok/m.gguf"
-    [[ $stderr == *"waiting for another gguf-pull"* ]]
-    [ "$output" = "$(cat a)" ]
+    flock "$dir/.lock" sh -c "echo >held; until [ -e go ]; do sleep .05; done
+        mv kept '$(cat a)'" 3>&- &
+    until_true [ -e held ]
+    "$PULL" "$U/ok/m.gguf" >b 2>b.err 3>&- &
+    until_true grep -q 'waiting for another gguf-pull' b.err
+    touch go
+    wait $!
+    cmp a b
     [ "$(wc -l <"$W/log")" = 1 ]
     wait
 }
@@ -586,7 +598,7 @@ part() {
 @test "SIGINT: exit 130, the part stays, no lock is left held" {
     "$PULL" -q "$(u slow)" >out 2>err 3>&- &
     pid=$!
-    sleep .5
+    until_true sh -c '[ -s "$(echo "$LLM_CACHE"/models/url/*/*.part)" ]'
     # A background job of a script has SIGINT ignored; ours sets its own.
     kill -INT $pid
     rc=0
@@ -602,17 +614,18 @@ part() {
 @test "SIGINT while another pull is waited for" {
     dir=$LLM_CACHE/models/url/$(echo -n "$U/ok/m.gguf" | sha256sum | cut -c1-16)
     mkdir -p "$dir"
-    flock "$dir/.lock" sleep 3 3>&- &
+    flock "$dir/.lock" sh -c 'echo >held; until [ -e go ]; do sleep .05; done' 3>&- &
     holder=$!
-    sleep .3
+    until_true [ -e held ]
     "$PULL" "$U/ok/m.gguf" >out 2>err 3>&- &
     pid=$!
-    sleep .5
+    until_true grep -q 'waiting for another gguf-pull' err
     kill -INT $pid
     rc=0
     wait $pid || rc=$?
     [ $rc = 130 ]
     grep -q 'm.gguf: interrupted$' err
+    touch go
     wait $holder
 }
 
@@ -858,10 +871,10 @@ EOF
 }
 
 @test "progress: on a terminal, and gone at the end; -q: none" {
-    run -0 script -qec "'$PULL' --timeout 1 --retries 0 '$(u slow)' || true" \
+    run -0 script -qec "'$PULL' --timeout 2 --retries 0 '$(u slow)' || true" \
         /dev/null </dev/null
     [[ $output == *"MB/s  ETA "* ]]
-    run -0 script -qec "'$PULL' -q --timeout 1 --retries 0 '$(u slow)' || true" \
+    run -0 script -qec "'$PULL' -q --timeout 2 --retries 0 '$(u slow)' || true" \
         /dev/null </dev/null
     [[ $output != *"MB/s"* ]]
 }

@@ -5,8 +5,8 @@ bats_require_minimum_version 1.5.0
 # Make in make would talk to the outer one.
 into() {
     env -u MAKEFLAGS -u MAKELEVEL make -s "$@" \
-        DESTDIR="$BATS_TEST_TMPDIR/dest" PREFIX=/opt/llm B="${B:-build}" \
-        ${CC:+CC="$CC"} SAN="${SAN:-}" DEV="${DEV:-}"
+        DESTDIR="$BATS_TEST_TMPDIR/dest" PREFIX=/opt/llm B="${R:-${B:-build}}" \
+        ${CROSS:+CROSS="$CROSS"} ${CC:+CC="$CC"} SAN="${SAN:-}" DEV="${DEV:-}"
 }
 
 @test "install: programs that run, pages, completions; uninstall: nothing is left" {
@@ -15,7 +15,8 @@ into() {
     root=$BATS_TEST_TMPDIR/dest/opt/llm
     for p in cmd/*.c; do
         p=${p##*/} p=${p%.c}
-        run -0 "$root/bin/$p" --version
+        # shellcheck disable=SC2086 # words
+        run -0 ${EMULATOR:-} "$root/bin/$p" --version
         [[ $output == "$p (llmutils) "* ]]
         [ -s "$root/share/bash-completion/completions/$p" ]
         [ -s "$root/share/fish/vendor_completions.d/$p.fish" ]

@@ -5,7 +5,7 @@
 # with a failure that it didn't report, counts as one failure; so does one that
 # takes 10 minutes.  The last line is "N passed, N failed".
 # Programs of another processor are run by $EMULATOR: what tests take for the
-# build is $B/emulated, where scripts have the programs' names.
+# build $B is $B/emulated, where scripts have the programs' names; $R is B.
 B=${B:-build}
 JOBS=${JOBS:-$(nproc)}
 export B JOBS
@@ -35,7 +35,8 @@ if [ -n "$EMULATOR" ]; then
         exit 1
     }
     real=$(cd "$B" && pwd) || exit 1
-    B=$B/emulated
+    R=$B B=$B/emulated
+    export EMULATOR R
     rm -rf "$B"
     for f in "$real"/bin/* "$real"/tools/* "$real"/unit/* "$real"/fuzz/*; do
         [ -f "$f" ] || continue
