@@ -46,11 +46,10 @@ setup_file() {
     export PATH=$B/bin:$B/tools:$PATH
     cd "$BATS_FILE_TMPDIR" || exit 1
     export XDG_CACHE_HOME=$PWD/cache
-    # Sanitizers look at code, not at bits: with them a few kinds are enough;
-    # and under an emulator, where a run takes ten times as long.
-    if [[ ${EMULATOR:-} ]] || grep -q __asan_init "$B/bin/llm-decode"; then
-        few='0 1 2 7 9 10 12 15'
-    fi
+    # Sanitizers look at code, not at bits: with them a few kinds are enough.
+    # An emulator takes ten times as long.
+    grep -q __asan_init "$B/bin/llm-decode" && few='0 1 2 7 9 10 12 15'
+    [[ -z ${EMULATOR:-} ]] || few='0 9'
     mkmodel | while read -r k _; do
         [[ -z ${few:-} || " $few " == *" $k "* ]] || continue
         mkmodel "$k" 200 $((k + 7)) >"$k.gguf"
@@ -59,9 +58,11 @@ setup_file() {
     {
         mkgguf q.gguf seed=3 $(quantised Q8_0 Q4_0 Q4_1 Q5_0)
         mkgguf k.gguf seed=4 $(quantised Q4_K Q6_K Q5_K Q2_K)
-        mkgguf i.gguf seed=5 $(quantised IQ4_XS IQ4_NL Q3_K Q5_1)
         mkgguf f.gguf seed=6 $(quantised F16 BF16 F32 Q8_0)
-        mkgguf r.gguf seed=7 $(quantised IQ3_S IQ2_XS TQ2_0 MXFP4)
+        if [[ -z ${EMULATOR:-} ]]; then
+            mkgguf i.gguf seed=5 $(quantised IQ4_XS IQ4_NL Q3_K Q5_1)
+            mkgguf r.gguf seed=7 $(quantised IQ3_S IQ2_XS TQ2_0 MXFP4)
+        fi
     }
     # Of a token, of a page, around it, over two.
     prompts 39 1,2,63,64,65,5,7,150,129,30,66,17,3,4,8,3 >prompts.0
@@ -112,6 +113,15 @@ one() {
     decode "$1.gguf" "${@:2}" "$1.long"
 }
 
+# Those of these models that were made.
+made() {
+    local m
+
+    for m; do
+        [[ ! -e $m.gguf ]] || echo "$m"
+    done
+}
+
 # Do all models give what they gave at first, with these options?
 same() {
     local m
@@ -145,7 +155,7 @@ same_logits() {
 }
 
 @test "sequences one by one, among others of their number" {
-    for m in 0 10 12 q k; do
+    for m in $(made 0 10 12 q k); do
         {
             decode -f json $m.gguf $m.in | head -n 1
             while read -r line; do
@@ -182,10 +192,10 @@ same_logits() {
 }
 
 @test "weights as they are in the file" {
-    for m in 0 2 12 f r; do
+    for m in $(made 0 2 12 f r); do
         same_answers $m --no-pack && same_logits $m --no-pack
     done
-    for m in q k i; do
+    for m in $(made q k i); do
         LLM_CPU=${levels[0]} same_answers $m --no-pack
         one $m >want
         LLM_CPU=ref one $m --no-pack | cmp - want
@@ -194,7 +204,7 @@ same_logits() {
 
 @test "packed weights of a file, made and found" {
     same --share -t 2
-    [ "$(find cache -type f | wc -l)" -gt 4 ]
+    [ "$(find cache -type f | wc -l)" = "$(find . -name '*.gguf' | wc -l)" ]
     same --share -t 1
 }
 
@@ -224,7 +234,7 @@ same_logits() {
         same_answers "${m%.gguf}" -q --cache folder -b 3
         same_logits "${m%.gguf}" -q --cache folder
     done
-    [ "$(find folder -type f | wc -l)" -ge 22 ]
+    [ "$(find folder -type f | wc -l)" -gt "$(find . -name '*.gguf' | wc -l)" ]
     llm-prefill -q -f cbor 9.gguf 9.in >want
     llm-prefill -q -f cbor --cache folder 9.gguf 9.in | cmp - want
 }
@@ -249,7 +259,7 @@ same_logits() {
 }
 
 @test "contexts that slide and that shift" {
-    for m in 0 1 9 10 15 q; do
+    for m in $(made 0 1 9 10 15 q); do
         for o in slide shift "shift --keep 3"; do
             # shellcheck disable=SC2086 # words
             many() { llm-decode -q -n 60 -s 3 --temp 1.1 -c 50 --overflow $o -f cbor $m.gguf "$@" $m.in; }
