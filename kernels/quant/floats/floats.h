@@ -8,6 +8,7 @@
 
 void floats_avx2(struct kern *k);
 void floats_avx512(struct kern *k);
+void floats_neon(struct kern *k);
 
 /* The products of a file, from its float_mul() and its loads of each type. */
 #define FLOATS_MUL(name, size)                                                 \

@@ -11,6 +11,9 @@ void floats_init(struct kern *k, unsigned flags)
         floats_avx2(k);
     if (flags & CPU_AVX512)
         floats_avx512(k);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        floats_neon(k);
 #else
     (void)k;
     (void)flags;

@@ -54,5 +54,8 @@ struct tile256_form {
     kern_mul_fn name##_avx2, name##_avx2vnni, name##_avx512, name##_avx512vnni;
 #include "kernels/quant/tile256/types.h"
 #undef X
+#define X(name) kern_mul_fn name##_neon, name##_dotprod, name##_i8mm;
+#include "kernels/quant/tile256/types.h"
+#undef X
 
 #endif

@@ -4,7 +4,7 @@
 
 void tile256_init(struct kern *k, unsigned flags);
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 static void put_pack(struct kern *k)
 {
     struct kern_quant *q;
@@ -29,6 +29,18 @@ void tile256_init(struct kern *k, unsigned flags)
         k->quant[KERN_##name].mul = name##_avx2;                               \
     if (flags & CPU_AVX512VNNI)                                                \
         k->quant[KERN_##name].mul = name##_avx512vnni;
+#include "kernels/quant/tile256/types.h"
+#undef X
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        put_pack(k);
+#define X(name)                                                                \
+    if (flags & CPU_NEON)                                                      \
+        k->quant[KERN_##name].mul = name##_neon;                               \
+    if (flags & CPU_DOTPROD)                                                   \
+        k->quant[KERN_##name].mul = name##_dotprod;                            \
+    if (flags & CPU_I8MM)                                                      \
+        k->quant[KERN_##name].mul = name##_i8mm;
 #include "kernels/quant/tile256/types.h"
 #undef X
 #else

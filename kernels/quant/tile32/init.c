@@ -13,6 +13,15 @@ void tile32_init(struct kern *k, unsigned flags)
     }
     if (flags & CPU_AVX512VNNI)
         tile32_avx512vnni(k);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON) {
+        tile32_pack(k);
+        tile32_neon(k);
+    }
+    if (flags & CPU_DOTPROD)
+        tile32_dotprod(k);
+    if (flags & CPU_I8MM)
+        tile32_i8mm(k);
 #else
     (void)k;
     (void)flags;

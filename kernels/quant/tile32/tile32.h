@@ -12,6 +12,9 @@
 void tile32_pack(struct kern *k);
 void tile32_avx2(struct kern *k);
 void tile32_avx512vnni(struct kern *k);
+void tile32_neon(struct kern *k);
+void tile32_dotprod(struct kern *k);
+void tile32_i8mm(struct kern *k);
 
 /* The products of a file, from its tile32_tile(), and LEVEL's function that
  * puts them in their places. */

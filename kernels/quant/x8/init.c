@@ -24,6 +24,13 @@ void x8_init(struct kern *k, unsigned flags)
         put(k, &x8_avx2);
     if (flags & CPU_AVX512VNNI)
         put(k, &x8_avx512vnni);
+#elif defined(__aarch64__)
+    if (flags & CPU_NEON)
+        put(k, &x8_neon);
+    if (flags & CPU_DOTPROD)
+        put(k, &x8_dotprod);
+    if (flags & CPU_I8MM)
+        put(k, &x8_i8mm);
 #else
     (void)put;
     (void)k;

@@ -53,6 +53,7 @@ struct x8_muls {
     kern_mul_fn *mul16, *mul32;
 };
 extern const struct x8_muls x8_avx2, x8_avx512vnni;
+extern const struct x8_muls x8_neon, x8_dotprod, x8_i8mm;
 
 /* All of a type but its expander, NAME_expand(). */
 #define X8(name, number, size, grouped)                                        \
