@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from llm_target import KINDS
-from llm_watch import records, used, watch, whole
+from llm_watch import CONTEXT, records, used, watch, whole
 
 B = os.environ.get("B", "build")
 BIN = B + "/bin/"
@@ -127,7 +127,8 @@ def first(model, threads, text):
         f.flush()
         seconds, memory = whole([
             [BIN + "tok-encode", model.path, f.name],
-            [BIN + "llm-decode", "-q", "-t", threads, "--temp", "0", "-n", "1", "--ignore-eos", model.path],
+            [BIN + "llm-decode", "-q", "-t", threads, "--temp", "0", "-n", "1", "--ignore-eos", "-c", CONTEXT,
+             model.path],
             [BIN + "tok-decode"]])
     return {"rate": 1e3 * seconds, "memory": sum(memory)}
 

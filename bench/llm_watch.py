@@ -9,6 +9,7 @@ import tempfile
 import time
 
 POLL = 0.01
+CONTEXT = "8192"  # in which a first token is asked for
 
 
 def processor(pid):
