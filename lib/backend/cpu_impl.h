@@ -134,6 +134,7 @@ struct cpu_stage {
     unsigned kinds;  /* 1 << enum kern_act: what the products take */
     bool twice;      /* a column and its rest (cpu_product.c) */
     int64_t njob;    /* panels, of gate and up together */
+    bool warm;       /* all of them have been packed */
     int64_t *cut[2]; /* [threads + 1]: each thread's jobs, see cpu.with */
     /* HEADS: pieces that each slot is done in, 0: none of it. */
     int piece[BE_NSLOT], size[BE_NSLOT], npiece;
@@ -196,7 +197,8 @@ struct cpu_plan {
     struct cpu_next {
         atomic_int job; /* the next one to take, of a stage */
         char pad[CPU_LINE - sizeof(atomic_int)];
-    } * next; /* [nstage] */
+    } * next,  /* [nstage] */
+        *tail; /* [2][threads]: see cpu_product.c */
     /* Parts of attention, when its chunks are shared: see cpu_attend.c. */
     float *part;
     size_t part_cap;
@@ -213,6 +215,7 @@ struct cpu_ctx {
     struct cpu_own *own;
     int id, n; /* this thread, and how many there are */
     int many;  /* of cpu.with this is the one */
+    int turn;  /* which half of cpu_plan.tail is next */
     int ncol;  /* columns of the block, now */
     bool few;
     const int *src; /* column c is column src[c] of the step */
@@ -345,6 +348,7 @@ void cpu_run_barrier(struct cpu_ctx *x);
 
 /* The stages. */
 void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st);
+void cpu_product_reset(struct cpu_ctx *x);
 /* The 16 rows of a panel, for one column. */
 static inline void cpu_product_add(float *y, const float *x)
 {

@@ -460,6 +460,7 @@ static void carve_all(struct cpu_plan *p, struct carve *c)
     p->chosen = carve(c, pairs, sizeof(int));
     p->share = carve(c, pairs, sizeof(float));
     p->mid = carve(c, pairs * sizeof(float), (size_t)p->max_mid);
+    p->tail = carve(c, 2 * (size_t)p->b->n, sizeof *p->tail);
     p->next = carve(c, (size_t)p->nstage + 1, sizeof *p->next);
     for (int i = 0; i < p->b->n; i++)
         carve_own(p, c, &p->own[i]);

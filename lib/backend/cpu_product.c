@@ -8,14 +8,20 @@
  * of both are added: as two columns, which the head's bytes, read once, hardly
  * feel.
  *
- * A thread's panels are its own in every step.  With many columns it takes as
- * many of them at a time as keep their activations in the L2 cache, and all its
+ * A thread's panels are its own in every step, but for the last of them: who is
+ * done with his own takes from his neighbours', one at a time.  What is yet to
+ * be packed is for its owner alone.  With many columns a thread takes as many
+ * of them at a time as keep their activations in the L2 cache, and all its
  * panels over those. */
 #include <string.h>
 
 #include "backend/cpu_impl.h"
 
-enum { L2_BYTES = 1 << 20 }; /* of activations at a time */
+enum {
+    L2_BYTES = 1 << 20, /* of activations at a time */
+    TAIL = 4,           /* one in so many panels may be taken by others, */
+    NEIGHBOURS = 3      /* so many of them */
+};
 
 /* How columns stand: as the thread's own tile, or as all of the block's. */
 static char *act_of(const struct cpu_ctx *x, enum kern_act a)
@@ -246,11 +252,10 @@ static void panels(struct cpu_ctx *x, const struct cpu_stage *st,
     }
 }
 
-void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st)
+/* Jobs FROM..TO-1 of a stage. */
+static void jobs(struct cpu_ctx *x, const struct cpu_stage *st, int64_t from,
+                 int64_t to)
 {
-    int64_t from = st->cut[x->many][x->id], to = st->cut[x->many][x->id + 1];
-
-    prepare(x, st);
     for (int i = 0; i < st->nop; i++) {
         const struct cpu_op *op = st->op[i];
         int64_t p0 = from - op->job0, p1 = to - op->job0;
@@ -262,4 +267,47 @@ void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st)
         if (p0 < p1)
             panels(x, st, op, p0, p1);
     }
+}
+
+static struct cpu_next *tail_of(const struct cpu_ctx *x, int id)
+{
+    return &x->p->tail[x->turn * x->p->b->n + id];
+}
+
+void cpu_product_reset(struct cpu_ctx *x)
+{
+    atomic_store_explicit(&tail_of(x, x->id)->job, 0, memory_order_relaxed);
+}
+
+/* The rest of this thread's jobs, and of its neighbours'.  Stages take turns
+ * with two sets of counters: one is at rest, and can be made ready. */
+static void tails(struct cpu_ctx *x, const struct cpu_stage *st,
+                  const int64_t *cut)
+{
+    for (int k = 0; k < x->n && k <= NEIGHBOURS; k++) {
+        int id = (x->id + k) % x->n, j;
+        struct cpu_next *t = tail_of(x, id);
+        int64_t n = (cut[id + 1] - cut[id]) / TAIL, at = cut[id + 1] - n;
+
+        while (atomic_load_explicit(&t->job, memory_order_relaxed) < n &&
+               (j = atomic_fetch_add_explicit(&t->job, 1,
+                                              memory_order_relaxed)) < n)
+            jobs(x, st, at + j, at + j + 1);
+    }
+    x->turn = !x->turn;
+    cpu_product_reset(x);
+}
+
+void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st)
+{
+    const int64_t *cut = st->cut[x->many];
+    int64_t from = cut[x->id], to = cut[x->id + 1];
+
+    prepare(x, st);
+    if (!st->warm || x->n == 1) {
+        jobs(x, st, from, to);
+        return;
+    }
+    jobs(x, st, from, to - (to - from) / TAIL);
+    tails(x, st, cut);
 }

@@ -161,6 +161,8 @@ static void stage(struct cpu_ctx *x, struct cpu_stage *st)
         break;
     }
     cpu_run_barrier(x);
+    if (x->id == 0)
+        st->warm = true;
 }
 
 static void block(struct cpu_ctx *x)
@@ -172,6 +174,9 @@ static void block(struct cpu_ctx *x)
     if (x->id == 0)
         for (int i = 0; i < p->nstage; i++)
             atomic_store_explicit(&p->next[i].job, 0, memory_order_relaxed);
+    for (x->turn = 0; x->turn < 2; x->turn++)
+        cpu_product_reset(x);
+    x->turn = 0;
     angles(x);
     cpu_run_barrier(x);
     if (p->last_store < 0)
