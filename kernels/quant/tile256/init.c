@@ -27,8 +27,12 @@ void tile256_init(struct kern *k, unsigned flags)
 #define X(name)                                                                \
     if (flags & CPU_AVX2)                                                      \
         k->quant[KERN_##name].mul = name##_avx2;                               \
+    if (flags & CPU_AVX2VNNI)                                                  \
+        k->quant[KERN_##name].mul = name##_avx2vnni;                           \
+    if (flags & CPU_AVX512)                                                    \
+        k->quant[KERN_##name].mul = name##_avx512;                             \
     if (flags & CPU_AVX512VNNI)                                                \
-        k->quant[KERN_##name].mul = name##_avx512vnni;
+        k->quant[KERN_##name].mul = name##_avx512vnni;                
 #include "kernels/quant/tile256/types.h"
 #undef X
 #elif defined(__aarch64__)

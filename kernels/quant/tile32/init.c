@@ -11,6 +11,10 @@ void tile32_init(struct kern *k, unsigned flags)
         tile32_pack(k);
         tile32_avx2(k);
     }
+    if (flags & CPU_AVX2VNNI)
+        tile32_avx2vnni(k);
+    if (flags & CPU_AVX512)
+        tile32_avx512(k);
     if (flags & CPU_AVX512VNNI)
         tile32_avx512vnni(k);
 #elif defined(__aarch64__)

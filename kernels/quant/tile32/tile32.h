@@ -11,20 +11,28 @@
 /* Panels "l16", which all of the following take. */
 void tile32_pack(struct kern *k);
 void tile32_avx2(struct kern *k);
+void tile32_avx2vnni(struct kern *k);
+void tile32_avx512(struct kern *k);
 void tile32_avx512vnni(struct kern *k);
 void tile32_neon(struct kern *k);
 void tile32_dotprod(struct kern *k);
 void tile32_i8mm(struct kern *k);
 
-/* The products of a file, from its tile32_tile(), and LEVEL's function that
- * puts them in their places. */
-#define TILE32_MUL(name)                                                       \
-    static void name##_mul(float *y, size_t ldy, const void *panel,            \
-                           const void *tile, int64_t n, int w)                 \
+/* Products of each type and level. */
+#define X(name)                                                                \
+    kern_mul_fn name##_avx2, name##_avx2vnni, name##_avx512, name##_avx512vnni;
+#include "kernels/quant/tile32/types.h"
+#undef X
+
+/* The products of a file, from its tile32_tile(), and what puts them in their
+ * places. */
+#define TILE32_MUL(name, level)                                                \
+    void name##_##level(float *y, size_t ldy, const void *panel,               \
+                        const void *tile, int64_t n, int w)                    \
     {                                                                          \
         KERN_EACH_TILE(KERN_ACT_Q32, n, w, v, tile, y, ldy)                    \
         tile32_tile(&tile32_##name, y, ldy, panel, tile, n, v);                \
     }
-#define TILE32_SET(name) k->quant[KERN_##name].mul = name##_mul;
+#define TILE32_SET(name, level) k->quant[KERN_##name].mul = name##_##level;
 
 #endif

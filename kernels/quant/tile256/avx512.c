@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#define TILE256_WIDTHS X(8) X(4) X(2) X(1)
+#include "kernels/quant/tile256/simd.h"
+
+#include "kernels/quant/tile256/panels.h"
+
+#define X(name) TILE256_MUL(name, avx512)
+#include "kernels/quant/tile256/types.h"

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#define TILE32_WIDTHS X(6) X(4) X(2) X(1)
+#include "kernels/quant/tile32/simd.h"
+
+#define X(name) TILE32_MUL(name, avx2vnni)
+#include "kernels/quant/tile32/types.h"
+#undef X
+
+void tile32_avx2vnni(struct kern *k)
+{
+#define X(name) TILE32_SET(name, avx2vnni)
+#include "kernels/quant/tile32/types.h"
+#undef X
+}
