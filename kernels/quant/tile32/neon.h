@@ -70,10 +70,10 @@ NEON_INLINE void tile32_scale(float32x4_t d[2], const struct tile32_form *f,
 
 /* acc += half a block . NC columns of W; X: the first one's integers, XF its
  * d. */
-TILE32_INLINE void tile32_block(const struct tile32_form *f, const int nc,
-                                float32x4_t *acc, const uint8_t *s,
-                                const uint8_t *q, const int8_t *x,
-                                const float *xf, int w)
+NEON_INLINE void tile32_block(const struct tile32_form *f, const int nc,
+                              float32x4_t *acc, const uint8_t *s,
+                              const uint8_t *q, const int8_t *x,
+                              const float *xf, int w)
 {
     const int u = neon_u(nc);
     int32x4_t sum[NEON_SUMS];
@@ -103,9 +103,9 @@ TILE32_INLINE void tile32_block(const struct tile32_form *f, const int nc,
 }
 
 /* Columns C..C+NC-1 of W. */
-TILE32_INLINE void tile32_cols(const struct tile32_form *f, const int nc, int c,
-                               float *y, size_t ldy, const uint8_t *p,
-                               const void *tile, int64_t n, int w)
+NEON_INLINE void tile32_cols(const struct tile32_form *f, const int nc, int c,
+                             float *y, size_t ldy, const uint8_t *p,
+                             const void *tile, int64_t n, int w)
 {
     const int8_t *x = (const int8_t *)tile + 32 * c;
     const float *xf = (const float *)tile + 8 * w + c;
@@ -137,9 +137,9 @@ TILE32_INLINE void tile32_cols(const struct tile32_form *f, const int nc, int c,
         neon_store(y + (size_t)c * ldy + 8 * h, ldy, acc[h], nc);
 }
 
-TILE32_INLINE void tile32_tile(const struct tile32_form *f, float *y,
-                               size_t ldy, const void *panel, const void *tile,
-                               int64_t n, int w)
+NEON_INLINE void tile32_tile(const struct tile32_form *f, float *y, size_t ldy,
+                             const void *panel, const void *tile, int64_t n,
+                             int w)
 {
 #define COLS(nc, c) tile32_cols(f, nc, c, y, ldy, panel, tile, n, w)
     NEON_EACH_COLS(w, COLS)
