@@ -22,6 +22,10 @@ void x8_init(struct kern *k, unsigned flags)
 #if defined(__x86_64__)
     if (flags & CPU_AVX2)
         put(k, &x8_avx2);
+    if (flags & CPU_AVX2VNNI)
+        put(k, &x8_avx2vnni);
+    if (flags & CPU_AVX512)
+        put(k, &x8_avx512);
     if (flags & CPU_AVX512VNNI)
         put(k, &x8_avx512vnni);
 #elif defined(__aarch64__)

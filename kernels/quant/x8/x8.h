@@ -52,7 +52,7 @@ void x8_mul32(float *y, size_t ldy, const void *panel, const void *tile,
 struct x8_muls {
     kern_mul_fn *mul16, *mul32;
 };
-extern const struct x8_muls x8_avx2, x8_avx512vnni;
+extern const struct x8_muls x8_avx2, x8_avx2vnni, x8_avx512, x8_avx512vnni;
 extern const struct x8_muls x8_neon, x8_dotprod, x8_i8mm;
 
 /* All of a type but its expander, NAME_expand(). */
