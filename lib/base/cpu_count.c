@@ -90,8 +90,11 @@ static bool list(struct set *s, const char *p)
         if (!number(&p, &a))
             return false;
         b = a;
-        if (*p == '-' && (p++, !number(&p, &b)))
-            return false;
+        if (*p == '-') {
+            p++;
+            if (!number(&p, &b))
+                return false;
+        }
         if (b < a || b >= MOST)
             return false;
         for (; a <= b; a++)
