@@ -25,6 +25,14 @@ const struct cpu_level cpu_level[CPU_LEVELS + 1] = {
     {0}};
 
 #if defined(__x86_64__)
+/* clang 14 does not know its name. */
+static bool f16c(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(1, &a, &b, &c, &d) && c & 1u << 29;
+}
+
 /* EAX or EDX of CPUID's leaf 7. */
 static unsigned leaf7(unsigned sub, bool edx)
 {
@@ -62,7 +70,7 @@ unsigned cpu_flags(void)
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("f16c"))
+        !f16c())
         return 0;
     f |= CPU_AVX2;
     if (leaf7(1, false) & 1 << 4)

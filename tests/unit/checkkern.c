@@ -363,19 +363,19 @@ static void list(void)
                            (KERN_ROWS * kern[l].quant[t].elems));
 }
 
-enum { BENCH_N = 2048, BENCH_PANELS = 16 };
+enum { BENCH_N = 2048, BENCH_PANELS = 16, BENCH_W = 240 };
 
 /* The best of several runs of one of: pack all panels, multiply them by one
  * column, by two, and by a whole tile; in seconds. */
 static double bench_run(const struct kern_quant *q, int w, char *panel,
                         const uint8_t *row, const void *tile)
 {
-    static float y[BENCH_PANELS * KERN_ROWS * KERN_TILE];
+    static float y[BENCH_PANELS * KERN_ROWS * BENCH_W];
     size_t size = (size_t)(BENCH_N / q->elems) * (size_t)q->bytes;
     size_t step = kern_panel(q, BENCH_N);
     double best = 1e9;
 
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < (w > 16 ? 20 : 300); i++) {
         double t = check_time();
 
         for (int p = 0; p < BENCH_PANELS; p++)
@@ -394,13 +394,13 @@ static double bench_run(const struct kern_quant *q, int w, char *panel,
 static void bench(int t)
 {
     static float x[BENCH_N];
-    static const int width[] = {0, 1, 2, 4, KERN_TILE};
+    static const int width[] = {0, 1, 2, 4, 16, BENCH_W};
     const struct kern_quant *ref = &kern[0].quant[t];
     size_t size = (size_t)(BENCH_N / ref->elems) * (size_t)ref->bytes;
     double ops = 2.0 * BENCH_N * KERN_ROWS * BENCH_PANELS;
     uint8_t *row = malloc(size * KERN_ROWS);
     char *panel = NULL;
-    void *tile = malloc(kern_tile_bytes(ref->act, BENCH_N, KERN_TILE));
+    void *tile = malloc(kern_tile_bytes(ref->act, BENCH_N, BENCH_W));
 
     for (int r = 0; r < KERN_ROWS; r++)
         random_row(ref, row + size * (size_t)r, BENCH_N, 0);
@@ -412,12 +412,17 @@ static void bench(int t)
             continue;
         panel = aligned_alloc(64, (bytes + 63) / 64 * 64);
         printf("%-8s %-7s", q->name, check_level[l].name);
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < 6; i++) {
             double s;
 
             for (int c = 0; c < width[i]; c++) {
+                struct product p = {
+                    .q = q, .n = BENCH_N, .w = width[i], .tile = tile};
+                int w, at;
+                char *to = tile_of(&p, c, &w, &at);
+
                 random_column(x, BENCH_N, 0);
-                kern[0].act[q->act](tile, width[i], c, x, 0, BENCH_N);
+                kern[0].act[q->act](to, w, at, x, 0, BENCH_N);
             }
             s = bench_run(q, width[i], panel, row, tile);
             if (!width[i])

@@ -51,7 +51,8 @@ struct tile256_form {
 
 /* Of values() of all types, mul() at each level: init.c chooses. */
 #define X(name)                                                                \
-    kern_mul_fn name##_avx2, name##_avx2vnni, name##_avx512, name##_avx512vnni;
+    kern_mul_fn name##_avx2, name##_avx2vnni, name##_avx512,                   \
+        name##_avx512vnni, name##_amx;
 #include "kernels/quant/tile256/types.h"
 #undef X
 #define X(name) kern_mul_fn name##_neon, name##_dotprod, name##_i8mm;

@@ -32,7 +32,9 @@ void tile256_init(struct kern *k, unsigned flags)
     if (flags & CPU_AVX512)                                                    \
         k->quant[KERN_##name].mul = name##_avx512;                             \
     if (flags & CPU_AVX512VNNI)                                                \
-        k->quant[KERN_##name].mul = name##_avx512vnni;                
+        k->quant[KERN_##name].mul = name##_avx512vnni;                         \
+    if (flags & CPU_AMX)                                                       \
+        k->quant[KERN_##name].mul = name##_amx;
 #include "kernels/quant/tile256/types.h"
 #undef X
 #elif defined(__aarch64__)

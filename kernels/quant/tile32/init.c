@@ -17,6 +17,8 @@ void tile32_init(struct kern *k, unsigned flags)
         tile32_avx512(k);
     if (flags & CPU_AVX512VNNI)
         tile32_avx512vnni(k);
+    if (flags & CPU_AMX)
+        tile32_amx(k);
 #elif defined(__aarch64__)
     if (flags & CPU_NEON) {
         tile32_pack(k);

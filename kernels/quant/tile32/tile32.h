@@ -17,6 +17,7 @@ void tile32_avx512vnni(struct kern *k);
 void tile32_neon(struct kern *k);
 void tile32_dotprod(struct kern *k);
 void tile32_i8mm(struct kern *k);
+void tile32_amx(struct kern *k);
 
 /* Products of each type and level. */
 #define X(name)                                                                \

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ * amx.c - panels "l16" of blocks of 32 with AMX.
+ *
+ * A stretch of the panel becomes signed bytes and float scales once, and then
+ * meets all columns, 16 at a time: of each block one tile of sums, which goes
+ * through memory to the vector registers that hold the 16 columns' floats.  The
+ * next block's tile is made while the vectors work.
+ *
+ * Few columns are left to AVX512-VNNI. */
+#include "kernels/quant/amx.h"
+
+#include <immintrin.h>
+
+#include "kernels/quant/tile32/tile32.h"
+
+enum {
+    STRETCH = 8, /* blocks */
+    GROUP = 16,  /* columns of a tile register */
+    FEW = 8      /* up to so many columns vectors are faster */
+};
+
+/* Tile registers: sums in turns, activations, weights; and those of a last
+ * group with fewer columns.  (No enum: they are spliced into names.) */
+#define C0     0
+#define C1     1
+#define A      2
+#define B      3
+#define C_REST 4
+#define A_REST 5
+
+struct stretch {
+    int8_t q[STRETCH][8][64];
+    float d[STRETCH][16], m[STRETCH][16];
+};
+
+static inline __m512 scales(const struct tile32_form *f, const uint8_t *s)
+{
+    if (f->scales == 1) {
+        /* 2^(e - 128): the exponent e - 1, or a denormal for 0 and 1. */
+        __m512i e = _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)s));
+        __m512i one = _mm512_set1_epi32(1);
+        __m512i d = _mm512_slli_epi32(_mm512_sub_epi32(e, one), 23);
+
+        d = _mm512_mask_sllv_epi32(d, _mm512_cmple_epu32_mask(e, one),
+                                   _mm512_set1_epi32(0x00200000), e);
+        return _mm512_castsi512_ps(d);
+    }
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)s));
+}
+
+/* The integers of a block, or the values of its table, signed. */
+TILE32_INLINE void values(const struct tile32_form *f, int8_t v[8][64],
+                          const uint8_t *q, const __m512i table)
+{
+    const __m512i low = _mm512_set1_epi8(15),
+                  off = _mm512_set1_epi8((char)f->off);
+
+    if (f->bits == 8) {
+        for (int j = 0; j < 8; j++)
+            _mm512_store_si512(
+                v[j], _mm512_sub_epi8(_mm512_loadu_si512(q + 64 * j), off));
+        return;
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++) {
+        __m512i t = _mm512_loadu_si512(q + 64 * (j + (f->bits == 5)));
+        __m512i a = _mm512_and_si512(t, low);
+        __m512i b = _mm512_and_si512(_mm512_srli_epi16(t, 4), low);
+
+        if (f->bits == 5) {
+            __m512i h = _mm512_loadu_si512(q), bit = _mm512_set1_epi8(16);
+
+            a = _mm512_ternarylogic_epi32(
+                a, _mm512_slli_epi16(h, (unsigned)(4 - j)), bit, 0xf8);
+            b = _mm512_ternarylogic_epi32(b, _mm512_srli_epi16(h, (unsigned)j),
+                                          bit, 0xf8);
+        }
+        if (f->table) {
+            a = _mm512_shuffle_epi8(table, a);
+            b = _mm512_shuffle_epi8(table, b);
+        } else if (f->off) {
+            a = _mm512_sub_epi8(a, off);
+            b = _mm512_sub_epi8(b, off);
+        }
+        _mm512_store_si512(v[j], a);
+        _mm512_store_si512(v[j + 4], b);
+    }
+}
+
+/* NB blocks of the panel from P on; returns where the next ones are. */
+TILE32_INLINE const uint8_t *expand(const struct tile32_form *f,
+                                    struct stretch *s, const uint8_t *p, int nb)
+{
+    const int all = TILE32_G(f), ns = TILE32_S(f), nq = TILE32_Q(f);
+    const __m512i table =
+        _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)f->value));
+
+    for (int b = 0; b < nb; b += all) {
+        const int g = nb - b < all ? nb - b : all;
+
+        for (int i = 0; i < g; i++) {
+            const uint8_t *at = p + i * ns;
+
+            _mm512_store_ps(s->d[b + i], scales(f, at));
+            if (f->scales == 4)
+                _mm512_store_ps(s->m[b + i], _mm512_cvtph_ps(_mm256_loadu_si256(
+                                                 (const void *)(at + 32))));
+            values(f, s->q[b + i], p + g * ns + i * nq, table);
+        }
+        p += g * (ns + nq);
+    }
+    return p;
+}
+
+/* acc[c] += block B of S, whose sums are SUM, for NC columns; XF: the first
+ * one's d, of W. */
+TILE32_INLINE void block(const struct tile32_form *f, const int nc, __m512 *acc,
+                         const int32_t sum[][16], const float *d,
+                         const float *m, const float *xf, int w)
+{
+    __m512 v = _mm512_load_ps(d);
+
+#pragma GCC unroll 16
+    for (int c = 0; c < nc; c++)
+        acc[c] =
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sum[c])),
+                            _mm512_mul_ps(v, _mm512_set1_ps(xf[c])), acc[c]);
+    if (f->scales == 4) {
+        v = _mm512_load_ps(m);
+#pragma GCC unroll 16
+        for (int c = 0; c < nc; c++)
+            acc[c] = _mm512_fmadd_ps(v, _mm512_set1_ps(xf[2 * w + c]), acc[c]);
+    }
+}
+
+/* NC columns from C0 on of a group whose sums are SUM. */
+TILE32_INLINE void piece(const struct tile32_form *f, const int nc, float *y,
+                         size_t ldy, int32_t sum[][GROUP][16], int c0,
+                         const struct stretch *s, int nb, const float *xf,
+                         int w, int first)
+{
+    __m512 acc[GROUP];
+
+    y += (size_t)c0 * ldy;
+    xf += c0;
+#pragma GCC unroll 16
+    for (int c = 0; c < nc; c++)
+        acc[c] = first ? _mm512_setzero_ps()
+                       : _mm512_loadu_ps(y + (size_t)c * ldy);
+    for (int b = 0; b < nb; b++, xf += ACT_Q32_BYTES / 4 * w)
+        block(f, nc, acc, sum[b] + c0, s->d[b], s->m[b], xf, w);
+#pragma GCC unroll 16
+    for (int c = 0; c < nc; c++)
+        _mm512_storeu_ps(y + (size_t)c * ldy, acc[c]);
+}
+
+/* A group of N columns: the sums of all blocks, and then their floats. */
+TILE32_INLINE void group(const struct tile32_form *f, int n, float *y,
+                         size_t ldy, const struct stretch *s, int nb,
+                         const int8_t *x, const float *xf, int w, int first)
+{
+    int32_t sum[STRETCH][GROUP][16] __attribute__((aligned(64)));
+    int c = 0;
+
+#define SUMS(reg, a)                                                           \
+    amx_zero(reg);                                                             \
+    amx_load(a, x + b * ACT_Q32_BYTES * w, 32);                                \
+    amx_load(B, s->q[b], 64);                                                  \
+    amx_dot(reg, a, B);                                                        \
+    amx_store(reg, sum[b], 64);
+    if (n == GROUP) {
+        for (int b = 0; b < nb; b++) {
+            SUMS(C0, A)
+        }
+        piece(f, GROUP, y, ldy, sum, 0, s, nb, xf, w, first);
+        return;
+    }
+    for (int b = 0; b < nb; b++) {
+        SUMS(C_REST, A_REST)
+    }
+#undef SUMS
+    for (; c + 4 <= n; c += 4)
+        piece(f, 4, y, ldy, sum, c, s, nb, xf, w, first);
+    for (; c < n; c++)
+        piece(f, 1, y, ldy, sum, c, s, nb, xf, w, first);
+}
+
+TILE32_INLINE void many(const struct tile32_form *f, float *y, size_t ldy,
+                        const void *panel, const void *tiles, int64_t n,
+                        int all)
+{
+    struct stretch s __attribute__((aligned(64)));
+    struct amx_shape shape = {0};
+    const uint8_t *p = panel;
+
+    amx_shape_set(&shape, C0, GROUP, 64);
+    amx_shape_set(&shape, C1, GROUP, 64);
+    amx_shape_set(&shape, A, GROUP, 32);
+    amx_shape_set(&shape, B, 8, 64);
+    if (all % GROUP) {
+        amx_shape_set(&shape, C_REST, all % GROUP, 64);
+        amx_shape_set(&shape, A_REST, all % GROUP, 32);
+    }
+    amx_begin(&shape);
+    for (int64_t k = 0; k < n; k += 32 * STRETCH) {
+        int nb = n - k < 32 * STRETCH ? (int)(n - k) / 32 : STRETCH, left = all;
+        const void *tile = tiles;
+        float *to = y;
+
+        p = expand(f, &s, p, nb);
+        KERN_EACH_TILE(KERN_ACT_Q32, n, left, w, tile, to, ldy)
+        for (int c = 0; c < w; c += GROUP) {
+            const char *at = (const char *)tile + k / 32 * ACT_Q32_BYTES * w;
+            const int8_t *x = (const int8_t *)at + 32 * c;
+            const float *xf = (const float *)(const void *)at + 8 * w + c;
+
+            group(f, w - c < GROUP ? w - c : GROUP, to + (size_t)c * ldy, ldy,
+                  &s, nb, x, xf, w, !k);
+        }
+    }
+    amx_end();
+}
+
+#define X(name)                                                                \
+    static void name##_amx(float *y, size_t ldy, const void *panel,            \
+                           const void *tile, int64_t n, int w)                 \
+    {                                                                          \
+        if (w <= FEW)                                                          \
+            name##_avx512vnni(y, ldy, panel, tile, n, w);                      \
+        else                                                                   \
+            many(&tile32_##name, y, ldy, panel, tile, n, w);                   \
+    }
+#include "kernels/quant/tile32/types.h"
+#undef X
+
+void tile32_amx(struct kern *k)
+{
+#define X(name) TILE32_SET(name, amx)
+#include "kernels/quant/tile32/types.h"
+#undef X
+}
