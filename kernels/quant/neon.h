@@ -9,10 +9,11 @@
  *        row 2v, then those of row 2v + 1
  * Baseline NEON adds up products in 16 bits, DOTPROD 4 of them in 32 bits, and
  * I8MM 8 of them for 2 x 2 lanes: U 2.  That takes weights and activations in
- * pairs of their groups of 4, which have to be zipped, so that for a block of
- * Q4_0 and 8 columns it is 380 vector instructions for DOTPROD's 490, for 4
- * columns 210 for 245, and for 2 as many: those are DOTPROD's.  (Counted; no
- * such machine was at hand.)
+ * pairs of their groups of 4, which have to be zipped, and pays with 8 columns:
+ * 348 vector instructions for a block of Q4_0 and 315 for 32 values of Q4_K are
+ * 440 and 364 with DOTPROD.  With 4 they are 212 for 220 and 174 for 182, of
+ * Q6_K as many, so fewer columns are DOTPROD's.  (Counted in what gcc 12 makes;
+ * no such machine was at hand.)
  */
 #ifndef LLM_KERNELS_QUANT_NEON_H
 #define LLM_KERNELS_QUANT_NEON_H
@@ -58,7 +59,7 @@ enum { NEON_COLS = 4, NEON_SUMS = 2 * NEON_COLS };
 /* U for NC columns. */
 NEON_INLINE int neon_u(int nc)
 {
-    return NEON_COLS == 8 && nc >= 4 ? 2 : 1;
+    return nc == 8 ? 2 : 1;
 }
 
 /* Values 4 * I to 4 * I + 3 of rows 4 * V to 4 * V + 3 of the half at Q, in the
@@ -286,17 +287,17 @@ NEON_INLINE void neon_store(float *y, size_t ldy, const float32x4_t *acc,
 }
 
 /* The columns of a tile of W, as many at once as there are registers for; COLS
- * takes their number and the first of them.  One is computed twice where that
- * is less than a narrow product costs. */
+ * takes their number and the first of them.  Where one is missing for a wider
+ * product, one is computed twice, which is less than a narrow one costs. */
 #define NEON_EACH_COLS(w, COLS)                                                \
     for (int c = 0, left; (left = (w)-c) > 0;) {                               \
-        if (left == 3 && c > 0) {                                              \
+        if (left % 4 == 3 && c > 0) {                                          \
             c--;                                                               \
-            left = 4;                                                          \
+            left++;                                                            \
         }                                                                      \
-        if (NEON_COLS == 8 && left >= 8) {                                     \
+        if (left >= NEON_COLS) {                                               \
             COLS(NEON_COLS, c);                                                \
-            c += 8;                                                            \
+            c += NEON_COLS;                                                    \
         } else if (left >= 4) {                                                \
             COLS(4, c);                                                        \
             c += 4;                                                            \

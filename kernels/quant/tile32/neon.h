@@ -114,8 +114,7 @@ NEON_INLINE void tile32_cols(const struct tile32_form *f, const int nc, int c,
     float32x4_t acc[2][NEON_SUMS];
     int halves = 2;
 
-    if (nc > 2)
-        NEON_HIDE(halves);
+    NEON_HIDE(halves);
     NEON_UNROLL for (int i = 0; i < 2 * nc; i++)
     {
         acc[0][i] = acc[1][i] = vdupq_n_f32(0);
