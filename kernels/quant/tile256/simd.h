@@ -257,7 +257,7 @@ VEC_FN void tile256_cols(float *y, size_t ldy, const uint8_t *p, const char *x,
         const char *sum =
             x + w * (f->group == 16 ? 260 : 292) + c0 * (512 / f->group);
 
-        ahead(p, f->bytes, nc);
+        ahead(p, f->bytes, c0 == 0);
         for (int h = 0; h < parts; h++)
             tile256_block(acc[h], nc, h, p, (const int8_t *)x + c0 * 256, sum,
                           dx, f, values);

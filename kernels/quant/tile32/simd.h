@@ -285,7 +285,7 @@ VEC_FN void tile32_cols(const struct tile32_form *f, int nc, int c, float *y,
     for (int64_t nb = n / 32; nb > 0; nb -= all) {
         const int g = nb < all ? (int)nb : all;
 
-        ahead(p, (size_t)(g * (ns + nq)), nc);
+        ahead(p, (size_t)(g * (ns + nq)), c == 0);
         if (VEC_VNNI && VL == 16 && nc == 1 && g == all) {
             /* 1.1 times as fast as the loop; for more columns it is not. */
             VEC_UNROLL for (int i = 0; i < all; i++)

@@ -98,7 +98,7 @@ VEC_FN void x8_cols(float *y, size_t ldy, const char *p, const char *x,
     for (int64_t k = 0; k < n; k += 32) {
         const float *dx = (const float *)(const void *)(x + w * 32) + c0;
 
-        ahead(p, x8_bytes(group), nc);
+        ahead(p, x8_bytes(group), c0 == 0);
         x8_unsigned(u, x + c0 * 32, nc);
         VEC_UNROLL for (int g = 0; g < 32 / group; g++)
         {
