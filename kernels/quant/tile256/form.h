@@ -55,8 +55,9 @@ struct tile256_form {
         name##_avx512vnni, name##_amx;
 #include "kernels/quant/tile256/types.h"
 #undef X
-#define X(name) kern_mul_fn name##_neon, name##_dotprod, name##_i8mm;
-#include "kernels/quant/tile256/types.h"
-#undef X
+/* These set those of ARM. */
+void tile256_neon(struct kern *k);
+void tile256_dotprod(struct kern *k);
+void tile256_i8mm(struct kern *k);
 
 #endif

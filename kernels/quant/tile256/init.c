@@ -38,17 +38,14 @@ void tile256_init(struct kern *k, unsigned flags)
 #include "kernels/quant/tile256/types.h"
 #undef X
 #elif defined(__aarch64__)
-    if (flags & CPU_NEON)
+    if (flags & CPU_NEON) {
         put_pack(k);
-#define X(name)                                                                \
-    if (flags & CPU_NEON)                                                      \
-        k->quant[KERN_##name].mul = name##_neon;                               \
-    if (flags & CPU_DOTPROD)                                                   \
-        k->quant[KERN_##name].mul = name##_dotprod;                            \
-    if (flags & CPU_I8MM)                                                      \
-        k->quant[KERN_##name].mul = name##_i8mm;
-#include "kernels/quant/tile256/types.h"
-#undef X
+        tile256_neon(k);
+    }
+    if (flags & CPU_DOTPROD)
+        tile256_dotprod(k);
+    if (flags & CPU_I8MM)
+        tile256_i8mm(k);
 #else
     (void)k;
     (void)flags;

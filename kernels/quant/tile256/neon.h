@@ -251,14 +251,21 @@ NEON_INLINE void tile256_tile(const struct tile256_form *f,
 }
 
 #define X(name)                                                                \
-    void NEON_LEVEL(name)(float *y, size_t ldy, const void *panel,             \
-                          const void *tile, int64_t n, int w)                  \
+    static void name##_mul(float *y, size_t ldy, const void *panel,            \
+                           const void *tile, int64_t n, int w)                 \
     {                                                                          \
         KERN_EACH_TILE(KERN_ACT_Q256, n, w, v, tile, y, ldy)                   \
         tile256_tile(&name##_form, name##_signed, y, ldy, panel, tile, n, v);  \
     }
 #include "kernels/quant/tile256/types.h"
 #undef X
+
+void NEON_LEVEL(tile256)(struct kern *k)
+{
+#define X(name) k->quant[KERN_##name].mul = name##_mul;
+#include "kernels/quant/tile256/types.h"
+#undef X
+}
 
 #endif
 #endif
