@@ -455,8 +455,13 @@ static void test_large(void)
         printf("# %.1f GB opened in %.2f ms, %ld KiB\n", (double)size / 1e9,
                best, after - before);
         ok(!bad && gguf_ntensor(g) == 400, "5 GB open");
-        ok(after - before < 10240, "in less than 10 MiB");
-        ok(best < 100, "and at once");
+        /* An emulator's memory is not ours, nor is its time. */
+        if (getenv("EMULATOR")) {
+            ok(1, "in little memory, at once # skip under an emulator");
+        } else {
+            ok(after - before < 10240, "in less than 10 MiB");
+            ok(best < 100, "and at once");
+        }
         gguf_close(g);
     }
     if (fd >= 0) {
