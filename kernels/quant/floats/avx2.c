@@ -6,6 +6,7 @@
  */
 #include <immintrin.h>
 
+#include "kernels/quant/ahead.h"
 #include "kernels/quant/floats/floats.h"
 
 /* Weights of a row between one pass and the next: they, and the activations,
@@ -29,11 +30,12 @@ float_step(__m256 acc[][2], const char *p, size_t size, float_load_fn *load,
     }
 }
 
-/* s[j][c] goes on over the N next k that are J0 + j mod 4, j < NJ. */
+/* s[j][c] goes on over the N next k that are J0 + j mod 4, j < NJ.  FIRST:
+ * nothing has read them before. */
 static inline __attribute__((always_inline)) void
 float_sums(float s[][6][KERN_ROWS], const char *p, size_t size,
            float_load_fn *load, const float *x, int64_t n, int w, int cols,
-           int j0, int nj)
+           int j0, int nj, bool first)
 {
     __m256 acc[4][6][2];
     size_t row = KERN_ROWS * size;
@@ -46,11 +48,13 @@ float_sums(float s[][6][KERN_ROWS], const char *p, size_t size,
             acc[j][c][0] = _mm256_loadu_ps(s[j][c]);
             acc[j][c][1] = _mm256_loadu_ps(s[j][c] + 8);
         }
-    for (; k + nj <= n; k += 4)
+    for (; k + nj <= n; k += 4) {
+        ahead(p + (size_t)k * row, 4 * row, first);
 #pragma GCC unroll 4
         for (int j = 0; j < nj; j++)
             float_step(acc[j], p + (size_t)(k + j) * row, size, load,
                        x + (k + j) * w, cols);
+    }
 #pragma GCC unroll 4
     for (int j = 0; j < nj; j++)
         if (k + j < n)
@@ -67,7 +71,8 @@ float_sums(float s[][6][KERN_ROWS], const char *p, size_t size,
 
 static inline __attribute__((always_inline)) void
 float_cols(float *y, size_t ldy, const char *p, size_t size,
-           float_load_fn *load, const float *x, int64_t n, int w, int cols)
+           float_load_fn *load, const float *x, int64_t n, int w, int cols,
+           bool first)
 {
     float s[4][6][KERN_ROWS] = {{{0}}};
     const int nj = cols == 1 ? 4 : cols <= 3 ? 2 : 1;
@@ -77,7 +82,8 @@ float_cols(float *y, size_t ldy, const char *p, size_t size,
         const char *at = p + (size_t)k * KERN_ROWS * size;
 
         for (int j = 0; j < 4; j += nj)
-            float_sums(s + j, at, size, load, x + k * w, m, w, cols, j, nj);
+            float_sums(s + j, at, size, load, x + k * w, m, w, cols, j, nj,
+                       first && j == 0);
     }
     for (int c = 0; c < cols; c++)
         for (int h = 0; h < KERN_ROWS; h += 8)
@@ -98,7 +104,7 @@ float_mul(float *y, size_t ldy, const void *panel, const void *tile, int64_t n,
 #define W(cols)                                                                \
     if (v - c >= cols) {                                                       \
         float_cols(y + (size_t)c * ldy, ldy, panel, size, load,                \
-                   (const float *)tile + c, n, v, cols);                       \
+                   (const float *)tile + c, n, v, cols, c == 0);               \
         c += cols;                                                             \
         continue;                                                              \
     }

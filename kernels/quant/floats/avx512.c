@@ -8,6 +8,7 @@
  */
 #include <immintrin.h>
 
+#include "kernels/quant/ahead.h"
 #include "kernels/quant/floats/floats.h"
 
 /* Weights of a row between one pass and the next: they, and the activations,
@@ -17,11 +18,12 @@ enum { FLOAT_STRETCH = 256, FLOAT_COLS = 12 };
 /* 16 stored elements to floats. */
 typedef __m512 float_load_fn(const void *p);
 
-/* s[j][c] goes on over the N next k that are J0 + j mod 4, j < NJ. */
+/* s[j][c] goes on over the N next k that are J0 + j mod 4, j < NJ.  FIRST:
+ * nothing has read them before. */
 static inline __attribute__((always_inline)) void
 float_sums(float s[][FLOAT_COLS][KERN_ROWS], const char *p, size_t size,
            float_load_fn *load, const float *x, int64_t n, int w, int cols,
-           int j0, int nj)
+           int j0, int nj, bool first)
 {
     __m512 acc[4][FLOAT_COLS];
     int64_t k = j0;
@@ -31,7 +33,8 @@ float_sums(float s[][FLOAT_COLS][KERN_ROWS], const char *p, size_t size,
 #pragma GCC unroll 12
         for (int c = 0; c < cols; c++)
             acc[j][c] = _mm512_loadu_ps(s[j][c]);
-    for (; k + nj <= n; k += 4)
+    for (; k + nj <= n; k += 4) {
+        ahead(p + (size_t)k * KERN_ROWS * size, 4 * KERN_ROWS * size, first);
 #pragma GCC unroll 4
         for (int j = 0; j < nj; j++) {
             __m512 v = load(p + (size_t)(k + j) * KERN_ROWS * size);
@@ -40,6 +43,7 @@ float_sums(float s[][FLOAT_COLS][KERN_ROWS], const char *p, size_t size,
                 acc[j][c] = _mm512_fmadd_ps(
                     v, _mm512_set1_ps(x[(k + j) * w + c]), acc[j][c]);
         }
+    }
 #pragma GCC unroll 4
     for (int j = 0; j < nj; j++)
         if (k + j < n) {
@@ -58,7 +62,8 @@ float_sums(float s[][FLOAT_COLS][KERN_ROWS], const char *p, size_t size,
 
 static inline __attribute__((always_inline)) void
 float_cols(float *y, size_t ldy, const char *p, size_t size,
-           float_load_fn *load, const float *x, int64_t n, int w, int cols)
+           float_load_fn *load, const float *x, int64_t n, int w, int cols,
+           bool first)
 {
     float s[4][FLOAT_COLS][KERN_ROWS] __attribute__((aligned(64)));
     const int nj = cols <= 6 ? 4 : 2;
@@ -71,7 +76,8 @@ float_cols(float *y, size_t ldy, const char *p, size_t size,
         const char *at = p + (size_t)k * KERN_ROWS * size;
 
         for (int j = 0; j < 4; j += nj)
-            float_sums(s + j, at, size, load, x + k * w, m, w, cols, j, nj);
+            float_sums(s + j, at, size, load, x + k * w, m, w, cols, j, nj,
+                       first && j == 0);
     }
     for (int c = 0; c < cols; c++)
         _mm512_storeu_ps(
@@ -91,7 +97,7 @@ float_mul(float *y, size_t ldy, const void *panel, const void *tile, int64_t n,
 #define W(cols)                                                                \
     if (v - c >= cols) {                                                       \
         float_cols(y + (size_t)c * ldy, ldy, panel, size, load,                \
-                   (const float *)tile + c, n, v, cols);                       \
+                   (const float *)tile + c, n, v, cols, c == 0);               \
         c += cols;                                                             \
         continue;                                                              \
     }
