@@ -31,7 +31,7 @@
 #include "kernels/kern.h"
 
 enum {
-    CPU_BLOCK = 240, /* columns of a block, a multiple of KERN_TILE */
+    CPU_BLOCK = 240, /* columns of a block; half of it whole tiles, too */
     CPU_FEW = 3,     /* up to so many, norms are private */
     CPU_CHUNK = 256, /* positions with one softmax */
     CPU_TILE_Q = 48, /* queries that attention takes together */

@@ -12,7 +12,8 @@
  * done with his own takes from his neighbours', one at a time.  What is yet to
  * be packed is for its owner alone.  With many columns a thread takes as many
  * of them at a time as keep their activations in the L2 cache, and all its
- * panels over those. */
+ * panels over those: each panel meets them in one call, for AMX makes it into
+ * tiles there. */
 #include <string.h>
 
 #include "backend/cpu_impl.h"
@@ -148,8 +149,8 @@ struct job {
     bool twice; /* the stage's */
 };
 
-/* For W columns from C on: a tile. */
-static void tile(struct cpu_ctx *x, const struct job *j, int c, int w)
+/* For W columns from C on, where a tile begins. */
+static void columns(struct cpu_ctx *x, const struct job *j, int c, int w)
 {
     const struct cpu_op *op = j->op;
     const struct kern_quant *q = op->w->q;
@@ -157,7 +158,7 @@ static void tile(struct cpu_ctx *x, const struct job *j, int c, int w)
     size_t ld;
     float scale = op->o.op == BE_ROUTE ? 1 : op->o.scale,
           *to = target(x, op, c, j->row, &ld);
-    _Alignas(64) float y[KERN_TILE * KERN_ROWS], y2[KERN_TILE * KERN_ROWS];
+    _Alignas(64) float y[CPU_BLOCK * KERN_ROWS], y2[CPU_BLOCK * KERN_ROWS];
 
     if (j->plain && rows >= KERN_ROWS) {
         q->mul(to, ld, j->panel,
@@ -227,7 +228,7 @@ static void panels(struct cpu_ctx *x, const struct cpu_stage *st,
                    const struct cpu_op *op, int64_t p0, int64_t p1)
 {
     int step = cached(x, st);
-    int most = st->twice ? KERN_TILE / 2 : KERN_TILE;
+    int most = st->twice ? CPU_BLOCK / 2 : CPU_BLOCK;
     struct job j = {
         .op = op, .plain = plain(op) && !st->twice, .twice = st->twice};
     int64_t behind = cpu_weight_fresh(op->w, 0, p0) ? p0 : INT64_MAX,
@@ -243,7 +244,7 @@ static void panels(struct cpu_ctx *x, const struct cpu_stage *st,
                 j.panel2 = cpu_weight_panel(op->w2, 0, p, x->own->panel[1]);
             j.row = p * KERN_ROWS;
             for (int c = from; c < to; c += most)
-                tile(x, &j, c, to - c < most ? to - c : most);
+                columns(x, &j, c, to - c < most ? to - c : most);
             behind = cpu_weight_forget(op->w, 0, behind, p + 1, p + 1 == p1);
             if (op->w2)
                 behind2 =

@@ -18,7 +18,7 @@
 
 enum {
     GROUP = 16, /* columns of a tile register */
-    FEW = 8     /* up to so many columns vectors are faster */
+    FEW = 24    /* up to so many columns vectors are faster */
 };
 
 /* Tile registers: sums of l and of h, activations, weights; and those of a last
