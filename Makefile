@@ -100,6 +100,7 @@ $B/bin/llm-sample: $(call obj,$(wildcard cmd/sample/*.c))
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
+$B/unit/checkkern: $(call obj,$(filter-out $(addprefix %/,$(OTHER:=.c)),$(wildcard tests/unit/emulated/*/*.c)))
 $(TOOLS): $B/tools/%: $B/tests/tools/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) -lm -lpthread
@@ -121,7 +122,7 @@ $B/sources: FORCE
 $B/gen/arch_list.h: FORCE
 	@mkdir -p $(@D); printf 'X(%s)\n' $(ARCHS) | cmp -s - $@ || printf 'X(%s)\n' $(ARCHS) >$@
 $B/lib/model/model.o: $B/gen/arch_list.h
--include $(patsubst %.o,%.d,$(call obj,$(LIB) $(CLI) $(wildcard cmd/*/*.c tests/*/*.c)) $(CMDS:%=$B/cmd/%.o))
+-include $(patsubst %.o,%.d,$(call obj,$(LIB) $(CLI) $(wildcard cmd/*/*.c tests/*/*.c tests/unit/*/*/*.c)) $(CMDS:%=$B/cmd/%.o))
 
 ## deps: install the Debian packages that building and testing need, if they are missing
 deps:

@@ -17,7 +17,11 @@
 
 enum { MAX_N = 2560, CASES = 60 };
 
-static struct kern kern[CHECK_LEVELS];
+/* The last level is AMX with tiles of plain C. */
+enum { LEVELS = CHECK_LEVELS + 1 };
+
+static struct cpu_level level[LEVELS];
+static struct kern kern[LEVELS];
 static struct check_mem rows_mem, panel_mem, tile_mem, y_mem;
 enum { MAX_W = 2 * KERN_TILE + 20 };
 static float want[MAX_W * KERN_ROWS];
@@ -217,12 +221,36 @@ static int product_check(const struct product *p, int l)
     return 0;
 }
 
+#if defined(__x86_64__)
+void emulated_tile32(struct kern *k);
+void emulated_tile256(struct kern *k);
+#endif
+
+static void levels(void)
+{
+    for (int l = 0; l < CHECK_LEVELS; l++)
+        level[l] = check_level[l];
+    level[CHECK_LEVELS].name = "amx, emulated";
+    level[CHECK_LEVELS].flags = CPU_AVX2 | CPU_AVX512 | CPU_AVX512VNNI;
+    for (int l = 0; l < LEVELS; l++)
+        kern_init(&kern[l], level[l].flags & cpu_flags());
+#if defined(__x86_64__)
+    emulated_tile32(&kern[CHECK_LEVELS]);
+    emulated_tile256(&kern[CHECK_LEVELS]);
+#endif
+}
+
+static int has(int l)
+{
+    return !(level[l].flags & ~cpu_flags());
+}
+
 /* Does level L have a function of its own for type T? */
 static int own(int l, int t)
 {
     const struct kern_quant *a = &kern[l].quant[t];
 
-    if (!check_has(l))
+    if (!has(l))
         return 0;
     for (int i = 0; i < l; i++) {
         const struct kern_quant *b = &kern[i].quant[t];
@@ -251,7 +279,7 @@ static void product_shape(struct product *p, int i)
 
 static void check_products(int t)
 {
-    int bad[CHECK_LEVELS] = {0};
+    int bad[LEVELS] = {0};
 
     for (int i = 0; i < CASES; i++) {
         struct product p = {.q = &kern[0].quant[t], .type = t};
@@ -260,10 +288,10 @@ static void check_products(int t)
         product_shape(&p, i);
         product_make(&p);
         product_want(&p);
-        for (int l = 0; l < CHECK_LEVELS; l++) {
+        for (int l = 0; l < LEVELS; l++) {
             int e;
 
-            check_what = check_level[l].name;
+            check_what = level[l].name;
             e = own(l, t) ? product_check(&p, l) : 0;
             if (e && !bad[l]++)
                 printf("# n %d, %d rows, w %d: %s, row %d, column %d\n",
@@ -272,10 +300,10 @@ static void check_products(int t)
                        (e - 1) % KERN_ROWS, (e - 1) / KERN_ROWS);
         }
     }
-    for (int l = 0; l < CHECK_LEVELS; l++)
+    for (int l = 0; l < LEVELS; l++)
         if (own(l, t))
             ok(!bad[l], "%s %s: %d products", kern[l].quant[t].name,
-               check_level[l].name, CASES);
+               level[l].name, CASES);
 }
 
 /* Values of every level that has its own way, from any bytes. */
@@ -284,12 +312,12 @@ static void check_dequant(int t)
     static float a[MAX_N], b[MAX_N];
     const struct kern_quant *q = &kern[0].quant[t];
 
-    for (int l = 1; l < CHECK_LEVELS; l++) {
+    for (int l = 1; l < LEVELS; l++) {
         int bad = 0;
 
-        if (!check_has(l) || kern[l].quant[t].dequant == q->dequant)
+        if (!has(l) || kern[l].quant[t].dequant == q->dequant)
             continue;
-        check_what = check_level[l].name;
+        check_what = level[l].name;
         for (int i = 0; i < 20; i++) {
             int64_t n = (1 + rnd_to(MAX_N / q->elems)) * (int64_t)q->elems;
             size_t size = (size_t)(n / q->elems) * (size_t)q->bytes;
@@ -303,7 +331,7 @@ static void check_dequant(int t)
                 bad += !check_same(a[j], b[j]);
             bad += n < MAX_N && memcmp(b + n, "\xa5\xa5\xa5\xa5", 4) != 0;
         }
-        ok(!bad, "%s %s: values", q->name, check_level[l].name);
+        ok(!bad, "%s %s: values", q->name, level[l].name);
     }
 }
 
@@ -355,10 +383,10 @@ static void check_values(int t, const char *dir)
 static void list(void)
 {
     for (int t = 0; t < KERN_NQUANT; t++)
-        for (int l = 0; l < CHECK_LEVELS; l++)
+        for (int l = 0; l < LEVELS; l++)
             if (own(l, t))
                 printf("%-8s %-7s %-8s %6.3f bits\n", kern[l].quant[t].name,
-                       check_level[l].name, kern[l].quant[t].layout,
+                       level[l].name, kern[l].quant[t].layout,
                        (double)kern[l].quant[t].panel_bytes * 8 /
                            (KERN_ROWS * kern[l].quant[t].elems));
 }
@@ -404,14 +432,14 @@ static void bench(int t)
 
     for (int r = 0; r < KERN_ROWS; r++)
         random_row(ref, row + size * (size_t)r, BENCH_N, 0);
-    for (int l = 0; l < CHECK_LEVELS; l++) {
+    for (int l = 0; l < LEVELS; l++) {
         const struct kern_quant *q = &kern[l].quant[t];
         size_t bytes = kern_panel(q, BENCH_N) * BENCH_PANELS;
 
-        if (!own(l, t))
+        if (!own(l, t) || l == CHECK_LEVELS)
             continue;
         panel = aligned_alloc(64, (bytes + 63) / 64 * 64);
-        printf("%-8s %-7s", q->name, check_level[l].name);
+        printf("%-8s %-7s", q->name, level[l].name);
         for (int i = 0; i < 6; i++) {
             double s;
 
@@ -455,8 +483,7 @@ int main(int argc, char **argv)
     int benching = 0;
 
     check_seed = (uint64_t)time(NULL) * 2654435761u + (uint64_t)getpid();
-    for (int l = 0; l < CHECK_LEVELS; l++)
-        kern_init(&kern[l], check_level[l].flags & cpu_flags());
+    levels();
     for (argv++; argc > 1 && *argv && !strncmp(*argv, "--", 2); argv++)
         if (!strcmp(*argv, "--list")) {
             list();
