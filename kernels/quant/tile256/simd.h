@@ -161,36 +161,45 @@ VEC_FN void tile256_chunk(VI *in, int nc, const struct tile256_form *f,
 {
     const int step = f->fit * 2 < f->group ? f->fit * 2 : f->group;
     const int steps = f->chunk / step, parts = TILE256_TABLE(f) ? 2 : 1;
+    /* Both halves of the values of a table at once, where registers are enough.
+     */
+    const int at_once = VL == 16 || nc <= 2 ? parts : 1;
     const VI whole = vi_table(f->table);
     const VI half[2] = {tile256_and(whole, 15),
                         tile256_and(vi_right16(whole, 4), 15)};
-    VI t[TILE256_MOST];
+    VI t[2][TILE256_MOST];
 
     VEC_UNROLL for (int s = 0; s < steps; s++)
-        VEC_UNROLL for (int part = 0; part < parts; part++)
+        VEC_UNROLL for (int from = 0; from < parts; from += at_once)
     {
         VI k = tile256_scale(f, p, g + s * step / f->group, h, true);
 
         VEC_UNROLL for (int i = s * step; i < (s + 1) * step; i += 4)
         {
-            VB v = values(q, i, h);
+            VB u = values(q, i, h);
 
-            if (TILE256_TABLE(f))
-                v = vi_look(half[part], v);
-            VEC_UNROLL for (int c = 0; c < nc; c++)
+            VEC_UNROLL for (int part = from; part < from + at_once; part++)
             {
-                VI d = vi_dot8(v, vi_each(x + c * 256 + i));
+                VB v = TILE256_TABLE(f) ? vi_look(half[part], u) : u;
 
-                t[c] = i == s * step ? d : vi_add16(t[c], d);
-                VEC_KEEP(t[c]);
+                VEC_UNROLL for (int c = 0; c < nc; c++)
+                {
+                    VI d = vi_dot8(v, vi_each(x + c * 256 + i));
+
+                    t[part][c] = i == s * step ? d : vi_add16(t[part][c], d);
+                    VEC_KEEP(t[part][c]);
+                }
             }
         }
-        if (part)
-            k = vi_left16(k, 4);
-        VEC_UNROLL for (int c = 0; c < nc; c++)
+        VEC_UNROLL for (int part = from; part < from + at_once; part++)
         {
-            in[c] = vi_dot16(in[c], t[c], k);
-            VEC_KEEP(in[c]);
+            if (part)
+                k = vi_left16(k, 4);
+            VEC_UNROLL for (int c = 0; c < nc; c++)
+            {
+                in[c] = vi_dot16(in[c], t[part][c], k);
+                VEC_KEEP(in[c]);
+            }
         }
     }
 }
