@@ -4,7 +4,8 @@
  * Stages are apart by barriers.  Within one, threads must not need what another
  * one writes; that decides what may stand together:
  *   PRODUCT: all products of one slot, after the norms that make it.  When
- *     columns are few each thread does the norms and the quantising for itself.
+ *     columns are few each thread does the norms and the quantising for itself,
+ *     and where it can be, all that the norms read and write is its own.
  *   COLS: whatever is done column by column, one thread for each.
  *   HEADS: what is done head by head, one thread for each head of a column. */
 #include <string.h>
@@ -50,22 +51,46 @@ static bool private_norm(const struct cpu_plan *p, int i)
     return true;
 }
 
-/* Which norms are private, and who reads what they wrote. */
-static void mark(struct cpu_plan *p)
+/* Is slot S of a kind that every thread can keep for itself from the first
+ * operation on: embeddings, to which norms add (Gemma's layers end so), and
+ * which nobody reads but column by column? */
+static bool resident(const struct cpu_plan *p, enum be_slot s)
 {
-    bool own[BE_NSLOT] = {false};
+    bool any = false;
 
     for (int i = 0; i < p->nop; i++) {
+        const struct cpu_op *op = &p->op[i];
+        bool embed = op->o.op == BE_EMBED,
+             norm = op->o.op == BE_NORM && op->o.in != op->o.out;
+
+        if (writes(op, s) && !embed && !(norm && op->o.flags & BE_ACCUMULATE))
+            return false;
+        if (!embed && op->o.in == s && !norm && !cpu_stage_product(op))
+            return false;
+        any |= embed && op->o.out == s;
+    }
+    return any;
+}
+
+/* What is private, and who reads it. */
+static void mark(struct cpu_plan *p)
+{
+    bool own[BE_NSLOT] = {false}, always[BE_NSLOT];
+
+    for (int s = 0; s < BE_NSLOT; s++)
+        own[s] = always[s] = resident(p, (enum be_slot)s);
+    for (int i = 0; i < p->nop; i++) {
         struct cpu_op *op = &p->op[i];
+        enum be_slot out = op->o.out;
 
         op->in_own = own[op->o.in] && op->o.op != BE_STORE;
-        if (op->o.op != BE_NORM)
+        if (op->o.op != BE_NORM && op->o.op != BE_EMBED)
             continue;
-        op->out_own = private_norm(p, i);
+        op->out_own = always[out] || private_norm(p, i);
         if (op->out_own)
-            p->own_slot[op->o.out] = true;
-        if (overwrites(op, op->o.out))
-            own[op->o.out] = op->out_own;
+            p->own_slot[out] = true;
+        if (overwrites(op, out))
+            own[out] = op->out_own;
     }
 }
 
@@ -171,8 +196,10 @@ static void add(struct fuse *f, struct cpu_op *op)
                                                   : CPU_COLS;
     struct cpu_stage *st;
 
-    settle(f, op);
-    if (op->o.op == BE_NORM && op->out_own) {
+    /* What waits is done in order by one thread. */
+    if (!op->out_own)
+        settle(f, op);
+    if (op->out_own) {
         f->wait[f->nwait++] = op;
     } else if (kind == CPU_PRODUCT) {
         add_product(f, op);
