@@ -355,11 +355,6 @@ static inline void cpu_product_add(float *y, const float *x)
     for (int i = 0; i < KERN_ROWS; i++)
         y[i] += x[i];
 }
-static inline void cpu_product_mul(float *y, const float *x)
-{
-    for (int i = 0; i < KERN_ROWS; i++)
-        y[i] *= x[i];
-}
 /* Y[w][16] of a product: bias, activation and scale. */
 void cpu_product_finish(const struct cpu_ctx *x, float *y, int w,
                         const float *bias, int act, float scale);

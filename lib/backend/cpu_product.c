@@ -186,9 +186,7 @@ static void columns(struct cpu_ctx *x, const struct job *j, int c, int w)
                act_of(x, q->act) + kern_tile_bytes(q->act, n, c), n, w);
         cpu_product_finish(x, y2, w, op->bias2 ? op->bias2 + j->row : NULL,
                            BE_NOACT, 1);
-        for (int i = 0; i < w; i++)
-            cpu_product_mul(y + (ptrdiff_t)i * KERN_ROWS,
-                            y2 + (ptrdiff_t)i * KERN_ROWS);
+        x->k->mul(y, y2, (int64_t)w * KERN_ROWS);
         if (scale != 1)
             x->k->scale(y, scale, (int64_t)w * KERN_ROWS);
     }
