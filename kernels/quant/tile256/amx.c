@@ -206,11 +206,11 @@ VEC_FN void many(float *y, size_t ldy, const void *panel, const void *tiles,
 }
 
 #define X(name)                                                                \
-    void name##_amx(float *y, size_t ldy, const void *panel, const void *tile, \
-                    int64_t n, int w)                                          \
+    void tile256_##name##_amx(float *y, size_t ldy, const void *panel,         \
+                              const void *tile, int64_t n, int w)              \
     {                                                                          \
         if (w <= FEW)                                                          \
-            name##_avx512vnni(y, ldy, panel, tile, n, w);                      \
+            tile256_##name##_avx512vnni(y, ldy, panel, tile, n, w);            \
         else                                                                   \
             many(y, ldy, panel, tile, n, w, &name##_form, name##_values);      \
     }

@@ -51,8 +51,9 @@ struct tile256_form {
 
 /* Of values() of all types, mul() at each level: init.c chooses. */
 #define X(name)                                                                \
-    kern_mul_fn name##_avx2, name##_avx2vnni, name##_avx512,                   \
-        name##_avx512vnni, name##_amx;
+    kern_mul_fn tile256_##name##_avx2, tile256_##name##_avx2vnni,              \
+        tile256_##name##_avx512, tile256_##name##_avx512vnni,                  \
+        tile256_##name##_amx;
 #include "kernels/quant/tile256/types.h"
 #undef X
 /* These set those of ARM. */

@@ -299,8 +299,8 @@ VEC_FN void tile256_tile(float *y, size_t ldy, const void *panel,
 }
 
 #define TILE256_MUL(name, level)                                               \
-    void name##_##level(float *y, size_t ldy, const void *panel,               \
-                        const void *tile, int64_t n, int w)                    \
+    void tile256_##name##_##level(float *y, size_t ldy, const void *panel,     \
+                                  const void *tile, int64_t n, int w)          \
     {                                                                          \
         KERN_EACH_TILE(KERN_ACT_Q256, n, w, v, tile, y, ldy)                   \
         tile256_tile(y, ldy, panel, tile, n, v, &name##_form, name##_values);  \

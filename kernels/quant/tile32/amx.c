@@ -145,8 +145,8 @@ TILE32_INLINE void piece(const struct tile32_form *f, const int nc, float *y,
     xf += c0;
 #pragma GCC unroll 16
     for (int c = 0; c < nc; c++)
-        acc[c] = first ? _mm512_setzero_ps()
-                       : _mm512_loadu_ps(y + (size_t)c * ldy);
+        acc[c] =
+            first ? _mm512_setzero_ps() : _mm512_loadu_ps(y + (size_t)c * ldy);
     for (int b = 0; b < nb; b++, xf += ACT_Q32_BYTES / 4 * w)
         block(f, nc, acc, sum[b] + c0, s->d[b], s->m[b], xf, w);
 #pragma GCC unroll 16
@@ -222,11 +222,11 @@ TILE32_INLINE void many(const struct tile32_form *f, float *y, size_t ldy,
 }
 
 #define X(name)                                                                \
-    static void name##_amx(float *y, size_t ldy, const void *panel,            \
-                           const void *tile, int64_t n, int w)                 \
+    static void tile32_##name##_amx(float *y, size_t ldy, const void *panel,   \
+                                    const void *tile, int64_t n, int w)        \
     {                                                                          \
         if (w <= FEW)                                                          \
-            name##_avx512vnni(y, ldy, panel, tile, n, w);                      \
+            tile32_##name##_avx512vnni(y, ldy, panel, tile, n, w);             \
         else                                                                   \
             many(&tile32_##name, y, ldy, panel, tile, n, w);                   \
     }

@@ -21,19 +21,21 @@ void tile32_amx(struct kern *k);
 
 /* Products of each type and level. */
 #define X(name)                                                                \
-    kern_mul_fn name##_avx2, name##_avx2vnni, name##_avx512, name##_avx512vnni;
+    kern_mul_fn tile32_##name##_avx2, tile32_##name##_avx2vnni,                \
+        tile32_##name##_avx512, tile32_##name##_avx512vnni;
 #include "kernels/quant/tile32/types.h"
 #undef X
 
 /* The products of a file, from its tile32_tile(), and what puts them in their
  * places. */
 #define TILE32_MUL(name, level)                                                \
-    void name##_##level(float *y, size_t ldy, const void *panel,               \
-                        const void *tile, int64_t n, int w)                    \
+    void tile32_##name##_##level(float *y, size_t ldy, const void *panel,      \
+                                 const void *tile, int64_t n, int w)           \
     {                                                                          \
         KERN_EACH_TILE(KERN_ACT_Q32, n, w, v, tile, y, ldy)                    \
         tile32_tile(&tile32_##name, y, ldy, panel, tile, n, v);                \
     }
-#define TILE32_SET(name, level) k->quant[KERN_##name].mul = name##_##level;
+#define TILE32_SET(name, level)                                                \
+    k->quant[KERN_##name].mul = tile32_##name##_##level;
 
 #endif
