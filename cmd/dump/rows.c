@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/dump/dump.h"
+#include "kernels/op/kvrow/kvrow.h"
 
 /* V's form in the kernels is that of a row, so a state that is converted is
  * what the cache would have made of the same floats. */
@@ -12,7 +13,7 @@ static const struct kern *kernels(void)
     static bool ready;
 
     if (!ready) {
-        kern_init(&k, 0);
+        kvrow_init(&k, 0);
         ready = true;
     }
     return &k;
