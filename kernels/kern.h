@@ -133,7 +133,9 @@ struct kern {
     void (*layernorm)(float *y, const float *x, const float *w, const float *b,
                       int64_t n, float eps);
     kern_unary_fn *unary[KERN_NUNARY];
-    void (*add)(float *y, const float *x, int64_t n);           /* y += x */
+    void (*add)(float *y, const float *x, int64_t n); /* y += x */
+    /* y[c * ldy + r] += x[c * 16 + r]: the rows of a panel, for W columns. */
+    void (*add_panel)(float *y, size_t ldy, const float *x, int w);
     void (*mul)(float *y, const float *x, int64_t n);           /* y *= x */
     void (*axpy)(float *y, float a, const float *x, int64_t n); /* fma */
     void (*scale)(float *y, float a, int64_t n);                /* y *= a */

@@ -128,13 +128,15 @@ static float *target(const struct cpu_ctx *x, const struct cpu_op *op, int c,
 static void put(const struct cpu_ctx *x, float *to, size_t ld, const float *y,
                 int w, int64_t rows, bool sum)
 {
+    if (rows >= KERN_ROWS && sum) {
+        x->k->add_panel(to, ld, y, w);
+        return;
+    }
     for (int i = 0; i < w; i++, y += KERN_ROWS, to += ld) {
         if (rows < KERN_ROWS && sum)
             x->k->add(to, y, rows);
         else if (rows < KERN_ROWS)
             memcpy(to, y, (size_t)rows * sizeof *to);
-        else if (sum)
-            cpu_product_add(to, y);
         else
             memcpy(to, y, KERN_ROWS * sizeof *to);
     }

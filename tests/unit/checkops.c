@@ -366,7 +366,7 @@ static void softmax_same(void)
 
 static void vectors_same(void)
 {
-    bool good[5] = {true, true, true, true, true};
+    bool good[6] = {true, true, true, true, true, true};
 
     for (int t = 0; t < 400; t++) {
         int n = t % 100;
@@ -394,12 +394,14 @@ static void vectors_same(void)
         SAME(2, axpy(y, a, x, n));
         SAME(3, scale(y, a, n));
         SAME(4, softcap(y, 30.f, n));
+        SAME(5, add_panel(y, 20, x, n < 16 ? 0 : (n - 16) / 20 + 1));
     }
     ok(good[0], "%s: add", level);
     ok(good[1], "%s: mul", level);
     ok(good[2], "%s: axpy", level);
     ok(good[3], "%s: scale", level);
     ok(good[4], "%s: softcap", level);
+    ok(good[5], "%s: add_panel", level);
 }
 
 static void argmax_same(void)

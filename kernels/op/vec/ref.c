@@ -11,6 +11,13 @@ static void add(float *y, const float *x, int64_t n)
         y[i] += x[i];
 }
 
+static void add_panel(float *y, size_t ldy, const float *x, int w)
+{
+    for (int c = 0; c < w; c++, y += ldy, x += KERN_ROWS)
+        for (int r = 0; r < KERN_ROWS; r++)
+            y[r] += x[r];
+}
+
 static void mul(float *y, const float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -45,6 +52,7 @@ static int64_t argmax(const float *x, int64_t n)
 void vec_init(struct kern *k, unsigned flags)
 {
     k->add = add;
+    k->add_panel = add_panel;
     k->mul = mul;
     k->axpy = axpy;
     k->scale = scale;

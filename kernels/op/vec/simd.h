@@ -29,6 +29,12 @@ static void add(float *y, const float *x, int64_t n)
     ALL(y, x, n, vf_add);
 }
 
+static void add_panel(float *y, size_t ldy, const float *x, int w)
+{
+    for (int c = 0; c < w; c++, y += ldy, x += KERN_ROWS)
+        v16_store(y, v16_add(v16_load(y), v16_load(x)));
+}
+
 static void mul(float *y, const float *x, int64_t n)
 {
     ALL(y, x, n, vf_mul);
@@ -108,6 +114,7 @@ static int64_t argmax(const float *x, int64_t n)
 void SIMD(vec)(struct kern *k)
 {
     k->add = add;
+    k->add_panel = add_panel;
     k->mul = mul;
     k->axpy = axpy;
     k->scale = scale;
