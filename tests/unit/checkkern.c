@@ -393,8 +393,8 @@ static void list(void)
 
 enum { BENCH_N = 2048, BENCH_PANELS = 16, BENCH_W = 240 };
 
-/* The best of several runs of one of: pack all panels, multiply them by one
- * column, by two, and by a whole tile; in seconds. */
+/* The best of several runs of packing all panels (W 0), or of multiplying them
+ * by W columns, in seconds. */
 static double bench_run(const struct kern_quant *q, int w, char *panel,
                         const uint8_t *row, const void *tile)
 {

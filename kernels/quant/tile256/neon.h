@@ -229,7 +229,7 @@ NEON_INLINE void tile256_cols(const struct tile256_form *f,
                                             w * (f->group == 16 ? 260 : 292)) +
             c * (256 / f->group);
 
-        ahead(p, f->bytes, nc);
+        ahead(p, f->bytes, c == 0);
         for (int h = 0; h < halves; h++)
             tile256_block(acc[h], nc, h, p, (const int8_t *)x + c * 256, sum,
                           dx, f, values);

@@ -3,15 +3,14 @@
  *
  * A stretch of the panel becomes signed bytes and float scales once, and then
  * meets all columns, 16 at a time: of each block one tile of sums, which goes
- * through memory to the vector registers that hold the 16 columns' floats.  The
- * next block's tile is made while the vectors work.
+ * through memory to the vector registers that hold the 16 columns' floats.
+ * (Making one block's tile while vectors work on another's gained nothing.)
  *
  * Few columns are left to AVX512-VNNI. */
 #include "kernels/quant/amx.h"
 
-#include <immintrin.h>
-
-#include "kernels/quant/tile32/tile32.h"
+#define TILE32_WIDTHS X(1)
+#include "kernels/quant/tile32/simd.h"
 
 enum {
     STRETCH = 8, /* blocks */
@@ -19,81 +18,45 @@ enum {
     FEW = 8      /* up to so many columns vectors are faster */
 };
 
-/* Tile registers: sums in turns, activations, weights; and those of a last
- * group with fewer columns.  (No enum: they are spliced into names.) */
-#define C0     0
-#define C1     1
-#define A      2
-#define B      3
-#define C_REST 4
-#define A_REST 5
+/* Tile registers: sums, activations, weights; and those of a last group with
+ * fewer columns.  (No enum: they are spliced into names.) */
+#define C      0
+#define A      1
+#define B      2
+#define C_REST 3
+#define A_REST 4
 
 struct stretch {
     int8_t q[STRETCH][8][64];
     float d[STRETCH][16], m[STRETCH][16];
 };
 
-static inline __m512 scales(const struct tile32_form *f, const uint8_t *s)
-{
-    if (f->scales == 1) {
-        /* 2^(e - 128): the exponent e - 1, or a denormal for 0 and 1. */
-        __m512i e = _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)s));
-        __m512i one = _mm512_set1_epi32(1);
-        __m512i d = _mm512_slli_epi32(_mm512_sub_epi32(e, one), 23);
-
-        d = _mm512_mask_sllv_epi32(d, _mm512_cmple_epu32_mask(e, one),
-                                   _mm512_set1_epi32(0x00200000), e);
-        return _mm512_castsi512_ps(d);
-    }
-    return _mm512_cvtph_ps(_mm256_loadu_si256((const void *)s));
-}
-
 /* The integers of a block, or the values of its table, signed. */
-TILE32_INLINE void values(const struct tile32_form *f, int8_t v[8][64],
-                          const uint8_t *q, const __m512i table)
+VEC_FN void values(const struct tile32_form *f, int8_t to[8][64],
+                   const uint8_t *q, const struct tile32_table *table)
 {
-    const __m512i low = _mm512_set1_epi8(15),
-                  off = _mm512_set1_epi8((char)f->off);
+    VI v[2], fifth[2];
 
-    if (f->bits == 8) {
-        for (int j = 0; j < 8; j++)
-            _mm512_store_si512(
-                v[j], _mm512_sub_epi8(_mm512_loadu_si512(q + 64 * j), off));
-        return;
-    }
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; j++) {
-        __m512i t = _mm512_loadu_si512(q + 64 * (j + (f->bits == 5)));
-        __m512i a = _mm512_and_si512(t, low);
-        __m512i b = _mm512_and_si512(_mm512_srli_epi16(t, 4), low);
-
-        if (f->bits == 5) {
-            __m512i h = _mm512_loadu_si512(q), bit = _mm512_set1_epi8(16);
-
-            a = _mm512_ternarylogic_epi32(
-                a, _mm512_slli_epi16(h, (unsigned)(4 - j)), bit, 0xf8);
-            b = _mm512_ternarylogic_epi32(b, _mm512_srli_epi16(h, (unsigned)j),
-                                          bit, 0xf8);
+    tile32_fifth(f, fifth, q, 0);
+    VEC_UNROLL for (int j = 0; j < 4; j++)
+    {
+        tile32_integers(f, v, fifth, q, j, 0, false);
+        VEC_UNROLL for (int i = 0; i < 2; i++)
+        {
+            if (f->table)
+                v[i] = vi_look(table->whole, v[i]);
+            _mm512_store_si512(to[j + 4 * i],
+                               _mm512_sub_epi8(v[i], vi_set8(f->off)));
         }
-        if (f->table) {
-            a = _mm512_shuffle_epi8(table, a);
-            b = _mm512_shuffle_epi8(table, b);
-        } else if (f->off) {
-            a = _mm512_sub_epi8(a, off);
-            b = _mm512_sub_epi8(b, off);
-        }
-        _mm512_store_si512(v[j], a);
-        _mm512_store_si512(v[j + 4], b);
     }
 }
 
 /* NB blocks of the panel from P on; returns where the next ones are. */
-TILE32_INLINE const uint8_t *expand(const struct tile32_form *f,
-                                    struct stretch *s, const uint8_t *p, int nb)
+VEC_FN const uint8_t *expand(const struct tile32_form *f, struct stretch *s,
+                             const uint8_t *p, int nb)
 {
     const int all = TILE32_G(f), ns = TILE32_S(f), nq = TILE32_Q(f);
-    const __m512i table =
-        _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)f->value));
+    const struct tile32_table table = tile32_table(f);
 
     for (int b = 0; b < nb; b += all) {
         const int g = nb - b < all ? nb - b : all;
@@ -101,11 +64,10 @@ TILE32_INLINE const uint8_t *expand(const struct tile32_form *f,
         for (int i = 0; i < g; i++) {
             const uint8_t *at = p + i * ns;
 
-            _mm512_store_ps(s->d[b + i], scales(f, at));
+            _mm512_store_ps(s->d[b + i], tile32_scale(f, at, 0));
             if (f->scales == 4)
-                _mm512_store_ps(s->m[b + i], _mm512_cvtph_ps(_mm256_loadu_si256(
-                                                 (const void *)(at + 32))));
-            values(f, s->q[b + i], p + g * ns + i * nq, table);
+                _mm512_store_ps(s->m[b + i], vf_f16(at + 32));
+            values(f, s->q[b + i], p + g * ns + i * nq, &table);
         }
         p += g * (ns + nq);
     }
@@ -114,9 +76,9 @@ TILE32_INLINE const uint8_t *expand(const struct tile32_form *f,
 
 /* acc[c] += block B of S, whose sums are SUM, for NC columns; XF: the first
  * one's d, of W. */
-TILE32_INLINE void block(const struct tile32_form *f, const int nc, __m512 *acc,
-                         const int32_t sum[][16], const float *d,
-                         const float *m, const float *xf, int w)
+VEC_FN void block(const struct tile32_form *f, const int nc, __m512 *acc,
+                  const int32_t sum[][16], const float *d, const float *m,
+                  const float *xf, int w)
 {
     __m512 v = _mm512_load_ps(d);
 
@@ -134,10 +96,10 @@ TILE32_INLINE void block(const struct tile32_form *f, const int nc, __m512 *acc,
 }
 
 /* NC columns from C0 on of a group whose sums are SUM. */
-TILE32_INLINE void piece(const struct tile32_form *f, const int nc, float *y,
-                         size_t ldy, int32_t sum[][GROUP][16], int c0,
-                         const struct stretch *s, int nb, const float *xf,
-                         int w, int first)
+VEC_FN void piece(const struct tile32_form *f, const int nc, float *y,
+                  size_t ldy, int32_t sum[][GROUP][16], int c0,
+                  const struct stretch *s, int nb, const float *xf, int w,
+                  int first)
 {
     __m512 acc[GROUP];
 
@@ -155,9 +117,9 @@ TILE32_INLINE void piece(const struct tile32_form *f, const int nc, float *y,
 }
 
 /* A group of N columns: the sums of all blocks, and then their floats. */
-TILE32_INLINE void group(const struct tile32_form *f, int n, float *y,
-                         size_t ldy, const struct stretch *s, int nb,
-                         const int8_t *x, const float *xf, int w, int first)
+VEC_FN void group(const struct tile32_form *f, int n, float *y, size_t ldy,
+                  const struct stretch *s, int nb, const int8_t *x,
+                  const float *xf, int w, int first)
 {
     int32_t sum[STRETCH][GROUP][16] __attribute__((aligned(64)));
     int c = 0;
@@ -170,7 +132,7 @@ TILE32_INLINE void group(const struct tile32_form *f, int n, float *y,
     amx_store(reg, sum[b], 64);
     if (n == GROUP) {
         for (int b = 0; b < nb; b++) {
-            SUMS(C0, A)
+            SUMS(C, A)
         }
         piece(f, GROUP, y, ldy, sum, 0, s, nb, xf, w, first);
         return;
@@ -185,16 +147,14 @@ TILE32_INLINE void group(const struct tile32_form *f, int n, float *y,
         piece(f, 1, y, ldy, sum, c, s, nb, xf, w, first);
 }
 
-TILE32_INLINE void many(const struct tile32_form *f, float *y, size_t ldy,
-                        const void *panel, const void *tiles, int64_t n,
-                        int all)
+VEC_FN void many(const struct tile32_form *f, float *y, size_t ldy,
+                 const void *panel, const void *tiles, int64_t n, int all)
 {
     struct stretch s __attribute__((aligned(64)));
     struct amx_shape shape = {0};
     const uint8_t *p = panel;
 
-    amx_shape_set(&shape, C0, GROUP, 64);
-    amx_shape_set(&shape, C1, GROUP, 64);
+    amx_shape_set(&shape, C, GROUP, 64);
     amx_shape_set(&shape, A, GROUP, 32);
     amx_shape_set(&shape, B, 8, 64);
     if (all % GROUP) {

@@ -122,7 +122,7 @@ NEON_INLINE void tile32_cols(const struct tile32_form *f, const int nc, int c,
     for (int64_t nb = n / 32; nb > 0; nb -= all) {
         const int g = nb < all ? (int)nb : all;
 
-        ahead(p, (size_t)(g * (ns + nq)), nc);
+        ahead(p, (size_t)(g * (ns + nq)), c == 0);
         for (int i = 0; i < g; i++) {
             for (int h = 0; h < halves; h++)
                 tile32_block(f, nc, acc[h], p + i * ns + h * step,

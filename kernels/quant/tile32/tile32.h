@@ -6,8 +6,6 @@
 
 #include "kernels/quant/tile32/l16.h"
 
-#define TILE32_INLINE static inline __attribute__((always_inline))
-
 /* Panels "l16", which all of the following take. */
 void tile32_pack(struct kern *k);
 void tile32_avx2(struct kern *k);

@@ -56,7 +56,7 @@ NEON_INLINE void cols(float *y, size_t ldy, const char *p, const char *x,
         const int8_t *q = (const int8_t *)x + 32 * c;
         const float *dx = (const float *)(const void *)(x + 32 * w) + c;
 
-        ahead(p, x8_bytes(group), nc);
+        ahead(p, x8_bytes(group), c == 0);
         for (int h = 0; h < halves; h++)
             record(acc[h], p, q, dx, nc, h, group);
         p += x8_bytes(group);
