@@ -170,7 +170,7 @@ int seq_draw(struct seq_token *t, const char **why, struct seq *q,
                        r->logits.n, q->n_vocab);
     if (wire_get_int(&pos, r, "pos", 0, INT64_MAX, e) < 0 ||
         sampler_pick(q->sampler, &got, r->logits.v, key, (uint64_t)pos, q->past,
-                     (int)q->npast, set->w.logprobs >= 0, e))
+                     (int)q->npast, NULL, set->w.logprobs >= 0, e))
         return -1;
     if (ends(set, got.id)) {
         *why = "eos";

@@ -435,7 +435,7 @@ static int next_token(struct run *r, struct live *l, const float *logits,
     }
     past = history(l, &npast);
     if (sampler_pick(l->sampler, &s, logits, q->key, (uint64_t)npast - 1, past,
-                     npast, q->logprobs >= 0, &failed)) {
+                     npast, NULL, q->logprobs >= 0, &failed)) {
         free(top);
         return conclude(r, l, "error", &failed, fn, arg, e);
     }

@@ -315,7 +315,8 @@ static int describe(struct sampler *s, struct sample_result *r, double *norm,
 
 int sampler_pick(struct sampler *s, struct sample_result *r,
                  const float *logits, uint64_t seq, uint64_t pos,
-                 const int32_t *history, int nhist, bool want_lp, struct err *e)
+                 const int32_t *history, int nhist, const uint64_t *allowed,
+                 bool want_lp, struct err *e)
 {
     const float *x = logits;
     double norm = 0;
@@ -323,8 +324,13 @@ int sampler_pick(struct sampler *s, struct sample_result *r,
 
     if (want_lp && describe(s, r, &norm, logits, e))
         return -1;
-    if (s->work)
+    if (allowed && !s->work && !(s->work = malloc(s->n * sizeof *s->work)))
+        return err_nomem(e);
+    if (s->bias || s->count || allowed)
         x = adjust(s, logits, history, nhist);
+    for (size_t i = 0; allowed && i < s->n; i++)
+        if (!(allowed[i / 64] >> i % 64 & 1))
+            s->work[i] = -INFINITY;
     if (scan(s, &top, x, e))
         return -1;
     r->id = s->o.temp > 0 ? draw(s, x, top, rng_unit(s->o.seed, seq, pos))

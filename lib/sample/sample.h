@@ -66,11 +66,12 @@ struct sample_result {
 
 /* Pick the successor of position POS of sequence SEQ, whose tokens so far are
  * HISTORY[NHIST].  LOGITS are read only.  ERR_FORMAT: a NaN or plus infinity
- * among them, or nothing left to choose from.  WANT_LP: fill R->lp, and R->top
+ * among them, or nothing left to choose from.  ALLOWED, unless NULL: bit I of
+ * its words is set where token I may be drawn.  WANT_LP: fill R->lp, and R->top
  * when R->ntop is more than 0. */
 int sampler_pick(struct sampler *s, struct sample_result *r,
                  const float *logits, uint64_t seq, uint64_t pos,
-                 const int32_t *history, int nhist, bool want_lp,
-                 struct err *e);
+                 const int32_t *history, int nhist, const uint64_t *allowed,
+                 bool want_lp, struct err *e);
 
 #endif

@@ -127,7 +127,7 @@ static long pick(const struct sample_opts *o, const float *x, int n,
 {
     struct sampler *s = sampler_new(o, n, e);
     struct sample_result r = {0};
-    int rc = s ? sampler_pick(s, &r, x, 0, pos, NULL, 0, false, e) : -1;
+    int rc = s ? sampler_pick(s, &r, x, 0, pos, NULL, 0, NULL, false, e) : -1;
 
     sampler_free(s);
     return rc ? -1 : (long)r.id;
@@ -141,7 +141,7 @@ static uint32_t support(const struct sample_opts *o, const float *x, int n)
     uint32_t seen = 0;
 
     for (uint64_t pos = 0; s && pos < 1000; pos++)
-        if (!sampler_pick(s, &r, x, 0, pos, NULL, 0, false, NULL))
+        if (!sampler_pick(s, &r, x, 0, pos, NULL, 0, NULL, false, NULL))
             seen |= 1u << r.id;
     sampler_free(s);
     return seen;
@@ -354,7 +354,8 @@ static void test_chain(void)
         ref_chain(&ref, &o, n);
         s = sampler_new(&o, n, NULL);
         for (uint64_t i = 0; s && i < DRAWS; i++) {
-            in &= !sampler_pick(s, &r, x, what, i, hist, NHIST, false, NULL) &&
+            in &= !sampler_pick(s, &r, x, what, i, hist, NHIST, NULL, false,
+                                NULL) &&
                   ref.p[r.id] > 0;
             count[r.id]++;
         }
@@ -364,9 +365,10 @@ static void test_chain(void)
         untouched += !memcmp(copy, x, sizeof x);
         o.temp = 0;
         s = sampler_new(&o, n, NULL);
-        greedy += s &&
-                  !sampler_pick(s, &r, x, 0, 0, hist, NHIST, false, NULL) &&
-                  (int)r.id == ref.greedy;
+        greedy +=
+            s &&
+            !sampler_pick(s, &r, x, 0, 0, hist, NHIST, NULL, false, NULL) &&
+            (int)r.id == ref.greedy;
         sampler_free(s);
     }
     ok(possible == 256, "%d of 256 chains draw what may be drawn", possible);
@@ -400,7 +402,8 @@ static void test_gather(void)
             ref_chain(&ref, &o, MAXN);
             s = sampler_new(&o, MAXN, NULL);
             for (uint64_t pos = 0; s && pos < 20; pos++)
-                bad += sampler_pick(s, &r, x, 0, pos, NULL, 0, false, NULL) ||
+                bad += sampler_pick(s, &r, x, 0, pos, NULL, 0, NULL, false,
+                                    NULL) ||
                        ref.p[r.id] <= 0;
             bad += !s;
             sampler_free(s);
@@ -495,37 +498,37 @@ static void test_penalties(void)
     o.temp = 0;
     o.repeat_penalty = 1.5f;
     s = sampler_new(&o, 4, NULL);
-    sampler_pick(s, &r, x, 0, 0, hist, 6, true, NULL);
+    sampler_pick(s, &r, x, 0, 0, hist, 6, NULL, true, NULL);
     ok(r.id == 1, "a positive score is divided");
     ok(fabs((double)r.lp -
             (1.5 - log(exp(2) + exp(1.5) + exp(-1) + exp(-1.25)))) < 1e-6,
        "lp is of the logits as they came");
-    sampler_pick(s, &r, x, 0, 0, hist, 0, false, NULL);
+    sampler_pick(s, &r, x, 0, 0, hist, 0, NULL, false, NULL);
     ok(r.id == 0, "counts are forgotten");
     sampler_free(s);
     s = sampler_new(&o, 4, NULL);
-    sampler_pick(s, &r, (float[]){-3, -3, -1, -1.25f}, 0, 0, hist, 6, false,
-                 NULL);
+    sampler_pick(s, &r, (float[]){-3, -3, -1, -1.25f}, 0, 0, hist, 6, NULL,
+                 false, NULL);
     ok(r.id == 3, "a negative one multiplied");
     sampler_free(s);
     o.repeat_last_n = 3;
     s = sampler_new(&o, 4, NULL);
-    sampler_pick(s, &r, x, 0, 0, hist, 6, false, NULL);
+    sampler_pick(s, &r, x, 0, 0, hist, 6, NULL, false, NULL);
     ok(r.id == 0, "only the last tokens count");
     sampler_free(s);
     o = off();
     o.temp = 0;
     o.frequency_penalty = 0.2f;
     s = sampler_new(&o, 4, NULL);
-    sampler_pick(s, &r, x, 0, 0, hist, 2, false, NULL);
+    sampler_pick(s, &r, x, 0, 0, hist, 2, NULL, false, NULL);
     ok(r.id == 0, "twice 0.2 less");
-    sampler_pick(s, &r, x, 0, 0, hist, 3, false, NULL);
+    sampler_pick(s, &r, x, 0, 0, hist, 3, NULL, false, NULL);
     ok(r.id == 1, "three times 0.2 less");
     sampler_free(s);
     o.frequency_penalty = 0;
     o.presence_penalty = 0.4f;
     s = sampler_new(&o, 4, NULL);
-    sampler_pick(s, &r, x, 0, 0, hist, 6, false, NULL);
+    sampler_pick(s, &r, x, 0, 0, hist, 6, NULL, false, NULL);
     ok(r.id == 0, "presence counts once");
     sampler_free(s);
 }
@@ -555,7 +558,7 @@ static void test_lp(void)
         double d;
 
         r.ntop = TOP;
-        good &= !sampler_pick(s, &r, x, 0, pos, NULL, 0, true, NULL) &&
+        good &= !sampler_pick(s, &r, x, 0, pos, NULL, 0, NULL, true, NULL) &&
                 r.ntop == TOP;
         d = fabs((double)r.lp - ((double)x[r.id] - log(z)));
         err = d > err ? d : err;
@@ -570,7 +573,8 @@ static void test_lp(void)
     ok(err < 2e-6, "logarithms of probabilities are %.1e off", err);
     s = sampler_new(&o, 2, NULL);
     r.ntop = TOP;
-    sampler_pick(s, &r, (float[]){-INFINITY, 7}, 0, 0, NULL, 0, true, NULL);
+    sampler_pick(s, &r, (float[]){-INFINITY, 7}, 0, 0, NULL, 0, NULL, true,
+                 NULL);
     ok(r.ntop == 1 && r.lp == 0 && top[0].id == 1, "no more than there are");
     sampler_free(s);
 }
@@ -590,7 +594,7 @@ static void test_place(void)
         x[i] = (float)(i * i % 97) / 32;
     s = sampler_new(&o, 97, NULL);
     for (uint64_t pos = 0; pos < 100; pos++) {
-        sampler_pick(s, &r, x, 1, pos, NULL, 0, false, NULL);
+        sampler_pick(s, &r, x, 1, pos, NULL, 0, NULL, false, NULL);
         a[pos] = r.id;
         if (pos < 10)
             got[pos] = r.id;
@@ -598,11 +602,11 @@ static void test_place(void)
     o.seed = 1ull << 63;
     other = sampler_new(&o, 97, NULL);
     for (uint64_t pos = 100; pos--;) {
-        sampler_pick(s, &r, x, 1, pos, NULL, 0, false, NULL);
+        sampler_pick(s, &r, x, 1, pos, NULL, 0, NULL, false, NULL);
         b[pos] = r.id;
-        sampler_pick(s, &r, x, 2, pos, NULL, 0, false, NULL);
+        sampler_pick(s, &r, x, 2, pos, NULL, 0, NULL, false, NULL);
         seq += r.id != a[pos];
-        sampler_pick(other, &r, x, 1, pos, NULL, 0, false, NULL);
+        sampler_pick(other, &r, x, 1, pos, NULL, 0, NULL, false, NULL);
         seed += r.id != a[pos];
         same += a[pos] == b[pos];
     }
