@@ -10,7 +10,7 @@
  */
 #include "tok/tok_impl.h"
 
-#include "tok/unicode.h"
+#include "base/unicode.h"
 
 static const struct method {
     encode_fn *encode;

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
+#include "base/unicode.h"
 #include "base/utf8.h"
-#include "tok/unicode.h"
 
 static const struct pretok_name *find_name(const char *name)
 {

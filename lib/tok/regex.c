@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unicode.h"
 #include "base/utf8.h"
 #include "tok/regex_impl.h"
-#include "tok/unicode.h"
 
 enum {
     MAX_STATES = 0x7fff,

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unicode.h"
 #include "base/utf8.h"
 #include "tok/regex_impl.h"
-#include "tok/unicode.h"
 
 static int new_node(struct compiler *c, enum node_kind kind, int a, int b)
 {

@@ -13,8 +13,8 @@
  * be taken apart at any ASCII character that is no letter or digit, and at any
  * Chinese one.
  */
+#include "base/unicode.h"
 #include "tok/cache.h"
-#include "tok/unicode.h"
 
 enum { MAX_WORD = 100 };
 

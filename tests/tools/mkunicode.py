@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Make lib/tok/unicode_data.c from Debian's unicode-data (Unicode 15.0).
+"""Make lib/base/unicode_data.c from Debian's unicode-data (Unicode 15.0).
 
-usage: mkunicode.py [directory] >lib/tok/unicode_data.c
+usage: mkunicode.py [directory] >lib/base/unicode_data.c
 """
 import re
 import sys
@@ -95,8 +95,8 @@ print('''/* SPDX-License-Identifier: MIT
  * License (https://www.unicode.org/license.txt).
  */
 /* clang-format off */
-#include "tok/unicode_data.h"
-#include "tok/unicode.h"
+#include "base/unicode_data.h"
+#include "base/unicode.h"
 ''')
 
 blocks, index = {}, []

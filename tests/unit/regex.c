@@ -6,10 +6,10 @@
  *     regex [seed [rounds]] */
 #define PRETOK_DATA
 #include "tok/regex.h"
+#include "base/unicode.h"
 #include "tests/unit/tap.h"
 #include "tests/unit/tok_make.h"
 #include "tok/pretok_table.h"
-#include "tok/unicode.h"
 
 static uint64_t seed = 1;
 static size_t rounds = 300;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * unicode.h - what tokenizers ask of a character: Unicode 15.0.
+ * unicode.h - what is asked of a character: Unicode 15.0.
  *
  * The tables are in unicode_data.c, which tests/tools/mkunicode.py makes from
  * Debian's unicode-data.  Look-ups take any uint32_t: what is no character
  * (UTF8_BAD, a surrogate, beyond 0x10ffff) is unassigned, or a surrogate, and
  * maps to itself.
  */
-#ifndef LLM_TOK_UNICODE_H
-#define LLM_TOK_UNICODE_H
+#ifndef LLM_BASE_UNICODE_H
+#define LLM_BASE_UNICODE_H
 
 #include <stdbool.h>
 #include <stdint.h>

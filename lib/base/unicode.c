@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * unicode.c - look-ups in the tables of unicode_data.c, by halving.
  */
-#include "tok/unicode.h"
+#include "base/unicode.h"
 
 #include <stddef.h>
 
-#include "tok/unicode_data.h"
+#include "base/unicode_data.h"
 
 enum {
     HANGUL = 0xac00,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * unicode_data.h - the tables of unicode_data.c that only unicode.c reads.
  */
-#ifndef LLM_TOK_UNICODE_DATA_H
-#define LLM_TOK_UNICODE_DATA_H
+#ifndef LLM_BASE_UNICODE_DATA_H
+#define LLM_BASE_UNICODE_DATA_H
 
 #include <stdint.h>
 

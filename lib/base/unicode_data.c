@@ -4,8 +4,8 @@
  * License (https://www.unicode.org/license.txt).
  */
 /* clang-format off */
-#include "tok/unicode_data.h"
-#include "tok/unicode.h"
+#include "base/unicode_data.h"
+#include "base/unicode.h"
 
 const uint8_t unicode_block[0x110000 >> 7] = {
 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,34,
