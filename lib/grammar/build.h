@@ -12,6 +12,10 @@
 #include "grammar/dfa.h"
 #include "grammar/grammar.h"
 
+/* White space between two tokens of JSON: up to this many of space, tab, line
+ * feed and return; none before and after the whole text. */
+enum { BUILD_SPACE = 32 };
+
 struct build;
 struct build *build_new(const struct grammar_vocab *v, struct err *e);
 void build_free(struct build *b);
