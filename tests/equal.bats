@@ -154,6 +154,22 @@ same_logits() {
     done
 }
 
+# Over chunks of 256 positions, which those that begin alike read together.
+@test "sequences that begin alike, together" {
+    for k in 0 4 9 10; do
+        mkmodel $k 900 $k >m
+        jq -nc 'range(7) as $k | {t: "tokens", s: $k,
+            ids: [range([830, 640, 600, 513, 700, 512, 300][$k])
+                | if . < [820, 620, 550, 512, 256, 100, 299][$k] then . * . * 7 else . * ($k + 2) end
+                | (. / 3 | floor) % 39]}' >in
+        decode -t 1 m in >one
+        for o in '-b 7 -t 1' '-b 7 -t 2' '-b 4 -t 3' '-b 6 -t 5 --chunk 50'; do
+            # shellcheck disable=SC2086 # words
+            decode $o m in | cmp - one || { echo "model $k: $o"; return 1; }
+        done
+    done
+}
+
 @test "sequences one by one, among others of their number" {
     for m in $(made 0 10 12 q k); do
         {

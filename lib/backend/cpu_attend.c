@@ -1,116 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * cpu_attend.c - heads: what is done to each before attention, and attention.
+ * cpu_attend.c - attention.
  *
- * A tile is columns of one sequence, and all heads of Q that share a head of K:
- * up to CPU_TILE_Q queries, which read K and V together.  Positions are taken
- * in chunks of CPU_CHUNK, counted from position 0.  Each chunk that a column
- * sees has its own softmax; the first is taken as it is, the others are merged
- * in order.  One thread may do them all, or several share them and merge
- * later: the bits are the same. */
-#include <math.h>
+ * A tile is columns of one sequence, or of several that begin on the same
+ * pages, and all heads of Q that share a head of K: up to CPU_TILE_Q queries,
+ * which read K and V together where these are one.  Positions are taken in
+ * chunks of CPU_CHUNK, counted from position 0.  Each chunk that a column sees
+ * has its own softmax; the first is taken as it is, the others are merged in
+ * order.  One thread may do them all, or several share them and merge later:
+ * the bits are the same. */
 #include <string.h>
 
 #include "backend/cpu_impl.h"
-
-/* ---- heads ---- */
-
-static float position_scale(const struct be_op *o, int pos)
-{
-    return fmaf(o->scale, cpu_rope_log(1 + pos / o->period), 1);
-}
-
-static void store(struct cpu_ctx *x, const struct cpu_op *op, enum be_slot s,
-                  float *y, int h, int pos, int c)
-{
-    const struct cpu_layer *l = &x->b->layer[op->o.layer];
-    int page = cpu_page(x, l->group, c, pos);
-
-    if (s == BE_K)
-        x->k->k_put[x->b->ktype](cpu_k(x->b, l, page, h), y, l->dk,
-                                 pos % BE_PAGE);
-    else
-        x->k->v_put[x->b->vtype](cpu_v(x->b, l, page, h), y, l->dv,
-                                 pos % BE_PAGE);
-}
-
-/* OP on head H of column C, which is at Y. */
-static void head(struct cpu_ctx *x, const struct cpu_op *op, enum be_slot s,
-                 float *y, int h, int c)
-{
-    const struct be_op *o = &op->o;
-    int pos = x->s->pos[x->src[c]];
-    const struct cpu_table *t;
-    size_t at = op->n > o->head_dim ? (size_t)h * (size_t)o->head_dim : 0;
-    const float *w = op->w ? op->w->vec + at : NULL,
-                *bias = op->bias ? op->bias + at : NULL;
-
-    switch (o->op) {
-    case BE_NORM_HEADS:
-        if (o->flags & BE_LAYERNORM) {
-            x->k->layernorm(y, y, w, bias, o->head_dim, o->eps);
-        } else {
-            x->k->rmsnorm(y, y, w, o->head_dim, o->eps);
-            if (bias)
-                x->k->add(y, bias, o->head_dim);
-        }
-        break;
-    case BE_ROPE:
-        t = &x->p->rope[o->rope];
-        x->k->rope(y,
-                   t->cs + (size_t)(x->src[c] - x->c0) * 2 * (size_t)t->npair,
-                   t->npair, o->flags & BE_PAIRS);
-        break;
-    default:
-        store(x, op, s, y, h, pos, c);
-    }
-}
-
-/* Every operation of ST on piece I of slot S of column C. */
-static void piece(struct cpu_ctx *x, const struct cpu_stage *st, enum be_slot s,
-                  int i, int c)
-{
-    float *y = x->p->slot[s] + (size_t)c * (size_t)x->p->width[s];
-
-    for (int j = 0; j < st->nop; j++) {
-        const struct cpu_op *op = st->op[j];
-        const struct be_op *o = &op->o;
-        int n = o->heads, d = o->head_dim;
-
-        if (o->op == BE_STORE) {
-            const struct cpu_layer *l = &x->b->layer[o->layer];
-
-            if (s != BE_K && s != BE_V)
-                continue;
-            n = l->heads;
-            d = s == BE_K ? l->dk : l->dv;
-        } else if (o->out != s) {
-            continue;
-        } else if (o->op == BE_SCALE_POS) {
-            x->k->scale(y + (size_t)i * (size_t)st->size[s],
-                        position_scale(o, x->s->pos[x->src[c]]), st->size[s]);
-            continue;
-        }
-        for (int h = st->piece[s] == n ? i : 0;
-             h < (st->piece[s] == n ? i + 1 : n); h++)
-            head(x, op, s, y + (size_t)h * (size_t)d, h, c);
-    }
-}
-
-void cpu_heads_stage(struct cpu_ctx *x, struct cpu_stage *st)
-{
-    int64_t n = (int64_t)x->ncol * st->npiece,
-            to = cpu_part(n, x->id + 1, x->n);
-
-    for (int64_t u = cpu_part(n, x->id, x->n); u < to; u++) {
-        int c = (int)(u / st->npiece), i = (int)(u % st->npiece), s = 0;
-
-        while (i >= st->piece[s])
-            i -= st->piece[s++];
-        piece(x, st, (enum be_slot)s, i, c);
-    }
-}
-
-/* ---- attention ---- */
 
 /* One tile of one head of K. */
 struct tile {
@@ -227,45 +127,87 @@ static float *output(const struct tile *t, int c, int i)
            (size_t)(t->head * t->group + i) * (size_t)t->l->dv;
 }
 
-/* Columns CA..CB-1 of T that see some of chunk NUMBER: positions ascend, so
- * that the late ones see late chunks, and windows leave early ones behind. */
+/* Do columns A and B see the whole of chunk NUMBER, and that on the same pages?
+ */
+static bool alike(const struct tile *t, int a, int b, int number)
+{
+    const struct cpu_ctx *x = t->x;
+    int from = number * CPU_CHUNK, to = from + CPU_CHUNK;
+
+    if (pos_of(t, a) < to - 1 || pos_of(t, b) < to - 1 ||
+        first_of(t, a) > from || first_of(t, b) > from)
+        return false;
+    for (int pos = from; pos < to; pos += BE_PAGE)
+        if (cpu_page(x, t->l->group, a, pos) !=
+            cpu_page(x, t->l->group, b, pos))
+            return false;
+    return true;
+}
+
+static bool one_sequence(const struct tile *t, int a, int b)
+{
+    const struct cpu_ctx *x = t->x;
+
+    return x->s->seq[x->src[a]] == x->s->seq[x->src[b]];
+}
+
+/* Columns CA..CB-1 of T, from CB on, that see chunk NUMBER together: of a
+ * sequence, where positions ascend, all that see some of it; of others, those
+ * that share the whole of it. */
 static bool seen(const struct tile *t, int number, int *ca, int *cb)
 {
-    for (*ca = t->c0; *ca < t->c1 && pos_of(t, *ca) < number * CPU_CHUNK;)
+    for (*ca = *cb;
+         *ca < t->c1 && (pos_of(t, *ca) < number * CPU_CHUNK ||
+                         first_of(t, *ca) >= (number + 1) * CPU_CHUNK);)
         ++*ca;
-    for (*cb = t->c1;
-         *cb > *ca && first_of(t, *cb - 1) >= (number + 1) * CPU_CHUNK;)
-        --*cb;
+    for (*cb = *ca;
+         *cb < t->c1 &&
+         (*cb == *ca || (one_sequence(t, *cb - 1, *cb)
+                             ? first_of(t, *cb) < (number + 1) * CPU_CHUNK
+                             : alike(t, *cb - 1, *cb, number)));)
+        ++*cb;
     return *ca < *cb;
+}
+
+/* Chunk NUMBER of columns CA..CB-1, to what came before it. */
+static void join(const struct tile *t, int number, int ca, int cb)
+{
+    struct cpu_own *own = t->x->own;
+    int g = t->group, dv = t->l->dv;
+
+    chunk(t, number, ca, cb, own->m[1], own->l[1], own->o[1]);
+    for (int i = 0; i < (cb - ca) * g; i++) {
+        int c = ca + i / g, to = (ca - t->c0) * g + i;
+        float *o = own->o[0] + (size_t)to * (size_t)dv,
+              *o1 = own->o[1] + (size_t)i * (size_t)dv;
+
+        if (number == first_of(t, c) / CPU_CHUNK) {
+            own->m[0][to] = own->m[1][i];
+            own->l[0][to] = own->l[1][i];
+            memcpy(o, o1, (size_t)dv * sizeof *o);
+        } else {
+            t->x->k->merge(&own->m[0][to], &own->l[0][to], o, own->m[1][i],
+                           own->l[1][i], o1, dv);
+        }
+    }
 }
 
 /* All chunks, by one thread. */
 static void attend(const struct tile *t)
 {
     struct cpu_own *own = t->x->own;
-    int last = pos_of(t, t->c1 - 1) / CPU_CHUNK, g = t->group, dv = t->l->dv;
-    int ca, cb;
+    int first = INT32_MAX, last = 0, g = t->group, dv = t->l->dv;
 
-    gather(t);
-    for (int n = first_of(t, t->c0) / CPU_CHUNK; n <= last; n++) {
-        if (!seen(t, n, &ca, &cb))
-            continue;
-        chunk(t, n, ca, cb, own->m[1], own->l[1], own->o[1]);
-        for (int i = 0; i < (cb - ca) * g; i++) {
-            int c = ca + i / g, to = (ca - t->c0) * g + i;
-            float *o = own->o[0] + (size_t)to * (size_t)dv,
-                  *o1 = own->o[1] + (size_t)i * (size_t)dv;
+    for (int c = t->c0; c < t->c1; c++) {
+        int a = first_of(t, c) / CPU_CHUNK, b = pos_of(t, c) / CPU_CHUNK;
 
-            if (n == first_of(t, c) / CPU_CHUNK) {
-                own->m[0][to] = own->m[1][i];
-                own->l[0][to] = own->l[1][i];
-                memcpy(o, o1, (size_t)dv * sizeof *o);
-            } else {
-                t->x->k->merge(&own->m[0][to], &own->l[0][to], o, own->m[1][i],
-                               own->l[1][i], o1, dv);
-            }
-        }
+        first = a < first ? a : first;
+        last = b > last ? b : last;
     }
+    gather(t);
+    for (int n = first; n <= last; n++)
+        for (int ca, cb = t->c0; seen(t, n, &ca, &cb);)
+            join(t, n, ca, cb);
     for (int i = 0; i < (t->c1 - t->c0) * g; i++)
         divide(output(t, t->c0 + i / g, i % g),
                own->o[0] + (size_t)i * (size_t)dv, own->l[0][i], dv);
@@ -310,18 +252,19 @@ static float *part(const struct tile *t, int c, int h, int number)
 static void attend_part(const struct tile *t, int number)
 {
     struct cpu_own *own = t->x->own;
-    int ca, cb, g = t->group, dv = t->l->dv;
+    int g = t->group, dv = t->l->dv;
 
-    if (!seen(t, number, &ca, &cb))
-        return;
     gather(t);
-    chunk(t, number, ca, cb, own->m[1], own->l[1], own->o[1]);
-    for (int i = 0; i < (cb - ca) * g; i++) {
-        float *to = part(t, ca + i / g, t->head * g + i % g, number);
+    for (int ca, cb = t->c0; seen(t, number, &ca, &cb);) {
+        chunk(t, number, ca, cb, own->m[1], own->l[1], own->o[1]);
+        for (int i = 0; i < (cb - ca) * g; i++) {
+            float *to = part(t, ca + i / g, t->head * g + i % g, number);
 
-        memcpy(to, own->o[1] + (size_t)i * (size_t)dv, (size_t)dv * sizeof *to);
-        to[dv] = own->m[1][i];
-        to[dv + 1] = own->l[1][i];
+            memcpy(to, own->o[1] + (size_t)i * (size_t)dv,
+                   (size_t)dv * sizeof *to);
+            to[dv] = own->m[1][i];
+            to[dv + 1] = own->l[1][i];
+        }
     }
 }
 
@@ -350,14 +293,18 @@ static void merge_parts(struct tile *t)
 
 /* ---- the stage ---- */
 
-/* Cut the columns into tiles; how many. */
-static int tiles(struct cpu_ctx *x, int group)
+/* Cut the columns into tiles; how many.  JOIN: sequences that share the first
+ * chunk of which they see all are taken together. */
+static int cut(const struct tile *t, bool join)
 {
-    int most = CPU_TILE_Q / group, n = 0, from = 0;
+    struct cpu_ctx *x = t->x;
+    int most = CPU_TILE_Q / t->group, n = 0, from = 0;
 
     for (int c = 1; c <= x->ncol; c++)
         if (c == x->ncol || c - from >= most ||
-            x->s->seq[x->src[c]] != x->s->seq[x->src[from]]) {
+            (!one_sequence(t, c - 1, c) &&
+             !(join && alike(t, c - 1, c,
+                             (first_of(t, c) + CPU_CHUNK - 1) / CPU_CHUNK)))) {
             x->own->tile[n++] = from;
             from = c;
         }
@@ -365,10 +312,24 @@ static int tiles(struct cpu_ctx *x, int group)
     return n;
 }
 
-/* Are chunks worth sharing?  Not when whole tiles keep all threads busy. */
-static bool split(const struct cpu_ctx *x, int jobs)
+/* Do so many tiles keep all threads busy? */
+static bool enough(const struct cpu_ctx *x, int jobs)
 {
-    return cpu_attend_parts(x->p, x->s) && jobs < 4 * x->n && jobs % x->n;
+    return jobs >= 4 * x->n || jobs % x->n == 0;
+}
+
+/* Tiles; SHARED: their chunks are worth sharing. */
+static int tiles(const struct tile *t, bool *shared)
+{
+    const struct cpu_ctx *x = t->x;
+    int n = cut(t, true);
+
+    *shared = !enough(x, n * t->l->heads);
+    if (*shared && !cpu_attend_parts(x->p, x->s)) {
+        *shared = false;
+        n = cut(t, false);
+    }
+    return n;
 }
 
 /* Each thread does some heads of K whole, before attention and in it, and needs
@@ -377,6 +338,7 @@ bool cpu_attend_fused(struct cpu_ctx *x, struct cpu_stage *st)
 {
     struct tile t = {.x = x};
     int heads, n, to;
+    bool shared;
 
     if (!st->fused)
         return false;
@@ -384,16 +346,16 @@ bool cpu_attend_fused(struct cpu_ctx *x, struct cpu_stage *st)
     t.l = &x->b->layer[t.o->layer];
     heads = t.l->heads;
     t.group = t.o->heads / heads;
-    n = tiles(x, t.group);
-    if (split(x, n * heads))
+    n = tiles(&t, &shared);
+    if (shared)
         return false;
     to = (int)cpu_part(heads, x->id + 1, x->n);
     for (t.head = (int)cpu_part(heads, x->id, x->n); t.head < to; t.head++) {
         for (int c = 0; c < x->ncol; c++) {
             for (int i = 0; i < t.group; i++)
-                piece(x, st, BE_Q, t.head * t.group + i, c);
-            piece(x, st, BE_K, t.head, c);
-            piece(x, st, BE_V, t.head, c);
+                cpu_heads_piece(x, st, BE_Q, t.head * t.group + i, c);
+            cpu_heads_piece(x, st, BE_K, t.head, c);
+            cpu_heads_piece(x, st, BE_V, t.head, c);
         }
         for (int i = 0; i < n; i++) {
             t.c0 = x->own->tile[i];
@@ -414,8 +376,7 @@ void cpu_attend_stage(struct cpu_ctx *x, struct cpu_stage *st)
     t.l = &x->b->layer[t.o->layer];
     heads = t.l->heads;
     t.group = t.o->heads / heads;
-    n = tiles(x, t.group);
-    shared = split(x, n * heads);
+    n = tiles(&t, &shared);
     if (shared)
         nchunk = chunks(x->s);
     /* The last tiles see most: they come first. */

@@ -36,7 +36,7 @@ enum {
     CPU_CHUNK = 256, /* positions with one softmax */
     CPU_TILE_Q = 48, /* queries that attention takes together */
     CPU_MANY = 17,   /* columns from which a step is one of many */
-    CPU_SPLIT = 8,   /* columns for which chunks are shared among threads */
+    CPU_SPLIT = 16,  /* columns for which chunks are shared among threads */
     CPU_MAX_DIM = 1 << 24,
     CPU_LINE = 64
 };
@@ -358,6 +358,9 @@ static inline void cpu_product_add(float *y, const float *x)
 /* Y[w][16] of a product: bias, activation and scale. */
 void cpu_product_finish(const struct cpu_ctx *x, float *y, int w,
                         const float *bias, int act, float scale);
+/* Every operation of ST on piece I of slot S of column C. */
+void cpu_heads_piece(struct cpu_ctx *x, const struct cpu_stage *st,
+                     enum be_slot s, int i, int c);
 void cpu_heads_stage(struct cpu_ctx *x, struct cpu_stage *st);
 void cpu_attend_stage(struct cpu_ctx *x, struct cpu_stage *st);
 /* ST and the stage behind it, for few columns; false: not possible now. */
