@@ -99,6 +99,25 @@ setup() {
     [ -z "$(find c cache -type f)" ]
 }
 
+@test "--share: what a killed maker left goes, what a living one makes stays" {
+    export LLM_CACHE=$PWD/cache
+    prompt 1 2 3 >in
+    llm-decode -q -n 3 --temp 0 --ignore-eos m.gguf in >want
+    llm-decode -q -n 3 --temp 0 --ignore-eos --share m.gguf in | cmp - want
+    f=$(find cache -name '*.pack')
+    rm "$f"
+    echo half >"$f.new-1"
+    echo half >"$f.new-2"
+    mkfifo held
+    # 3 is bats's own.
+    flock "$f.new-2" sh -c 'echo >held; while [ -e held ]; do sleep .05; done' 3>&- &
+    read -r <held
+    llm-decode -q -n 3 --temp 0 --ignore-eos --share m.gguf in | cmp - want
+    [ "$(find cache -type f | sort)" = "$f"$'\n'"$f.new-2" ]
+    rm held
+    wait
+}
+
 @test "a state longer than the context is an error of its sequence alone" {
     mkmodel 0 1000 >big.gguf
     prompt $(seq 0 39) $(seq 0 39) $(seq 0 39) >long # no more than two contexts

@@ -12,8 +12,9 @@
  *
  * It is made beside its name, whole, and then renamed.  Two processes that make
  * it at once do so for nothing but time: the later name wins, and both go on
- * with what they made.  Whatever is wrong with a file or its folder means no
- * file: the caller packs in private memory. */
+ * with what they made.  Its maker holds a lock on it, so that the next one can
+ * tell what a killed one left behind.  Whatever is wrong with a file or its
+ * folder means no file: the caller packs in private memory. */
 #define _DEFAULT_SOURCE /* madvise, realpath */
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -203,14 +205,30 @@ static bool fill(struct share *s, int fd)
     return !fdatasync(fd) && pwrite(fd, h, HEAD, 0) == HEAD;
 }
 
+/* Did the maker of file NAME end without giving it its name?  A file system
+ * without locks cannot say: then after an hour. */
+static bool abandoned(int dir, const char *name)
+{
+    struct stat st;
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool yes;
+
+    if (fd < 0)
+        return false;
+    yes = !flock(fd, LOCK_SH | LOCK_NB) ||
+          (errno != EWOULDBLOCK && !fstat(fd, &st) &&
+           st.st_mtime <= time(NULL) - 3600);
+    close(fd);
+    return yes;
+}
+
 /* Files of the same model path whose state is another, and what makers left
- * behind that is older than an hour. */
+ * behind. */
 static void sweep(const struct share *s)
 {
     int fd = dup(s->dir);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *f;
-    struct stat st;
 
     if (!d) {
         if (fd >= 0)
@@ -223,8 +241,7 @@ static void sweep(const struct share *s)
         if (strncmp(f->d_name, s->name, PREFIX) ||
             (!left && !strncmp(f->d_name, s->name, STALE)))
             continue;
-        if (left && (fstatat(s->dir, f->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-                     st.st_mtime > time(NULL) - 3600))
+        if (left && !abandoned(s->dir, f->d_name))
             continue;
         unlinkat(s->dir, f->d_name, 0);
     }
@@ -242,6 +259,7 @@ static bool make(struct share *s, struct cpu_region *r)
     fd = openat(s->dir, temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
+    flock(fd, LOCK_EX | LOCK_NB); /* until it is closed: see sweep() */
     good = fill(s, fd) && map_file(s, fd, r) &&
            !renameat(s->dir, temp, s->dir, s->name);
     if (!good)
