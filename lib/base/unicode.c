@@ -97,36 +97,131 @@ bool unicode_hf_chinese(uint32_t cp)
     return false;
 }
 
-int unicode_lower(uint32_t cp, uint32_t *out)
+/* What CP is in TABLE[N], to OUT; false, and itself, when it is not there. */
+static bool map_case(const struct unicode_case *table, int n, uint32_t cp,
+                     uint32_t *out)
 {
-    int lo = 0, hi = unicode_ncase;
+    int lo = 0, hi = n;
 
-    out[0] = cp;
-    if (cp < 128) {
-        if (cp >= 'A' && cp <= 'Z')
-            out[0] = cp + 32;
-        return 1;
-    }
-    if (cp == 0x130) {
-        out[0] = 'i';
-        out[1] = 0x307;
-        return 2;
-    }
+    *out = cp;
     while (lo < hi) {
         int mid = (lo + hi) / 2;
-        const struct unicode_case *c = &unicode_cases[mid];
+        const struct unicode_case *c = &table[mid];
 
         if (cp > c->hi) {
             lo = mid + 1;
         } else if (cp < c->lo) {
             hi = mid;
         } else {
-            if ((cp - c->lo) % c->step == 0)
-                out[0] = (uint32_t)((int32_t)cp + c->delta);
-            return 1;
+            if ((cp - c->lo) % c->step)
+                return false;
+            *out = (uint32_t)((int32_t)cp + c->delta);
+            return true;
         }
     }
+    return false;
+}
+
+int unicode_lower(uint32_t cp, uint32_t *out)
+{
+    if (cp == 0x130) {
+        out[0] = 'i';
+        out[1] = 0x307;
+        return 2;
+    }
+    if (cp < 128)
+        out[0] = cp >= 'A' && cp <= 'Z' ? cp + 32 : cp;
+    else
+        map_case(unicode_lowers, unicode_nlowers, cp, out);
     return 1;
+}
+
+/* Case of more than one character: how many; 0 for none. */
+static int special(uint32_t cp, char kind, uint32_t *out)
+{
+    int lo = 0, hi = unicode_nspecial, n = 0;
+
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        const struct unicode_special *s = &unicode_specials[mid];
+
+        if (cp > s->cp || (cp == s->cp && kind > (char)s->kind)) {
+            lo = mid + 1;
+        } else if (cp < s->cp || kind < (char)s->kind) {
+            hi = mid;
+        } else {
+            for (; n < 3 && s->to[n]; n++)
+                out[n] = s->to[n];
+            break;
+        }
+    }
+    return n;
+}
+
+int unicode_upper(uint32_t cp, uint32_t *out)
+{
+    int n = cp < 128 ? 0 : special(cp, 'u', out);
+
+    if (n)
+        return n;
+    if (cp < 128)
+        out[0] = cp >= 'a' && cp <= 'z' ? cp - 32 : cp;
+    else
+        map_case(unicode_uppers, unicode_nuppers, cp, out);
+    return 1;
+}
+
+int unicode_title(uint32_t cp, uint32_t *out)
+{
+    int n = cp < 128 ? 0 : special(cp, 't', out);
+
+    if (n)
+        return n;
+    if (cp < 128)
+        return unicode_upper(cp, out);
+    if (!map_case(unicode_titles, unicode_ntitles, cp, out))
+        map_case(unicode_uppers, unicode_nuppers, cp, out);
+    return 1;
+}
+
+static bool in_runs(const struct unicode_run *run, int n, uint32_t cp)
+{
+    int lo = 0, hi = n;
+
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+
+        if (cp > run[mid].hi)
+            lo = mid + 1;
+        else if (cp < run[mid].lo)
+            hi = mid;
+        else
+            return true;
+    }
+    return false;
+}
+
+bool unicode_is_lower(uint32_t cp)
+{
+    return (unicode_class(cp) & UNI_CATEGORY) == UNI_LL ||
+           in_runs(unicode_lowercase, unicode_nlowercase, cp);
+}
+
+bool unicode_is_upper(uint32_t cp)
+{
+    return (unicode_class(cp) & UNI_CATEGORY) == UNI_LU ||
+           in_runs(unicode_uppercase, unicode_nuppercase, cp);
+}
+
+bool unicode_is_cased(uint32_t cp)
+{
+    return unicode_is_lower(cp) || unicode_is_upper(cp) ||
+           (unicode_class(cp) & UNI_CATEGORY) == UNI_LT;
+}
+
+bool unicode_is_case_ignorable(uint32_t cp)
+{
+    return in_runs(unicode_ignorable, unicode_nignorable, cp);
 }
 
 static int hangul_nfd(uint32_t i, uint32_t *out)

@@ -89,6 +89,15 @@ bool unicode_hf_chinese(uint32_t cp);
  * character alone (so no final sigma).  OUT takes UNI_LOWER_MAX; how many. */
 #define UNI_LOWER_MAX 2
 int unicode_lower(uint32_t cp, uint32_t *out);
+/* Upper and title case, in the same way.  OUT takes UNI_CASE_MAX. */
+#define UNI_CASE_MAX 3
+int unicode_upper(uint32_t cp, uint32_t *out);
+int unicode_title(uint32_t cp, uint32_t *out);
+/* The derived properties Lowercase, Uppercase, Cased and Case_Ignorable. */
+bool unicode_is_lower(uint32_t cp);
+bool unicode_is_upper(uint32_t cp);
+bool unicode_is_cased(uint32_t cp);
+bool unicode_is_case_ignorable(uint32_t cp);
 
 /* The whole canonical decomposition of CP, Hangul included.  OUT takes
  * UNI_NFD_MAX; how many.  NFD of a text is this for each character, and then a

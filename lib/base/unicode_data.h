@@ -15,8 +15,26 @@ struct unicode_case {
     uint32_t hi;
     int32_t delta;
 };
-extern const struct unicode_case unicode_cases[];
-extern const int unicode_ncase;
+extern const struct unicode_case unicode_lowers[], unicode_uppers[];
+extern const struct unicode_case unicode_titles[]; /* where not the upper */
+extern const int unicode_nlowers, unicode_nuppers, unicode_ntitles;
+
+/* Title ('t') and upper ('u') case of more than one character; ascending. */
+struct unicode_special {
+    uint32_t cp : 24, kind : 8;
+    uint16_t to[3];
+};
+extern const struct unicode_special unicode_specials[];
+extern const int unicode_nspecial;
+
+/* lo..hi; ascending. */
+struct unicode_run {
+    uint32_t lo, hi;
+};
+/* Lowercase but for Ll, Uppercase but for Lu, Case_Ignorable. */
+extern const struct unicode_run unicode_lowercase[], unicode_uppercase[],
+    unicode_ignorable[];
+extern const int unicode_nlowercase, unicode_nuppercase, unicode_nignorable;
 
 /* cp decomposes to len characters of unicode_parts from at; ascending. */
 struct unicode_decomp {

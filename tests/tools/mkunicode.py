@@ -39,20 +39,31 @@ def rows():
 
 
 category = ["Cn"] * LIMIT
-ccc, decomposition, lower = {}, {}, {}
+ccc, decomposition, lower, upper, title = {}, {}, {}, {}, {}
 for lo, hi, field in rows():
     category[lo:hi + 1] = [field[2]] * (hi + 1 - lo)
     if field[3] != "0":
         ccc[lo] = int(field[3])
     if field[5] and not field[5].startswith("<"):
         decomposition[lo] = [int(x, 16) for x in field[5].split()]
-    if field[13]:
-        lower[lo] = int(field[13], 16)
+    for to, mapping in (12, upper), (13, lower), (14, title):
+        if field[to]:
+            mapping[lo] = int(field[to], 16)
 excluded = {cp for lo, hi, what in ranges("DerivedNormalizationProps.txt")
             if what == "Full_Composition_Exclusion" for cp in range(lo, hi + 1)}
 age = [(99, 0)] * LIMIT
 for lo, hi, what in ranges("DerivedAge.txt"):
     age[lo:hi + 1] = [tuple(map(int, what.split(".")))] * (hi + 1 - lo)
+
+special = {}  # cp: what its title and upper case are, of more than one character
+with open(f"{DIR}/SpecialCasing.txt", encoding="utf-8") as f:
+    for line in f:
+        field = [x.strip() for x in line.split("#")[0].split(";")]
+        if len(field) == 5:  # without a condition
+            special[int(field[0], 16)] = [[int(x, 16) for x in y.split()] for y in field[2:4]]
+derived = {}
+for lo, hi, what in ranges("DerivedCoreProperties.txt"):
+    derived.setdefault(what, set()).update(range(lo, hi + 1))
 
 value = [CATEGORIES.index(c) for c in category]
 for lo, hi, what in ranges("PropList.txt"):
@@ -114,17 +125,47 @@ for u in set(value):
     used[u >> 6] |= 1 << (u & 63)
 put("uint64_t unicode_used[4]", used, lambda x: f"{x:#x}u")
 
-cases = []
-for cp, low in sorted(lower.items()):
-    last = cases[-1] if cases else None
-    gap = cp - last["hi"] if last else 0
-    if last and low - cp == last["delta"] and gap <= 2 and last["step"] in (0, gap):
-        last["hi"], last["step"] = cp, gap
-    else:
-        cases.append({"lo": cp, "hi": cp, "step": 0, "delta": low - cp})
-put("struct unicode_case unicode_cases[]", cases,
-    lambda c: f"{{{c['lo']:#x},{c['step'] or 1},{c['hi']:#x},{c['delta']}}}")
-print(f"const int unicode_ncase = {len(cases)};\n")
+
+
+def put_cases(name, mapping):
+    cases = []
+    for cp, to in sorted(mapping.items()):
+        last = cases[-1] if cases else None
+        gap = cp - last["hi"] if last else 0
+        if last and to - cp == last["delta"] and gap <= 2 and last["step"] in (0, gap):
+            last["hi"], last["step"] = cp, gap
+        else:
+            cases.append({"lo": cp, "hi": cp, "step": 0, "delta": to - cp})
+    put(f"struct unicode_case unicode_{name}[]", cases,
+        lambda c: f"{{{c['lo']:#x},{c['step'] or 1},{c['hi']:#x},{c['delta']}}}")
+    print(f"const int unicode_n{name} = {len(cases)};\n")
+
+
+put_cases("lowers", lower)
+put_cases("uppers", upper)
+put_cases("titles", {cp: to for cp, to in title.items() if to != upper.get(cp, cp)})
+longer = [(cp, kind, to) for cp, both in sorted(special.items())
+          for kind, to in zip("tu", both) if len(to) > 1]
+put("struct unicode_special unicode_specials[]", longer,
+    lambda x: f"{{{x[0]:#x},'{x[1]}',{{{','.join(f'{y:#x}' for y in x[2])}}}}}")
+print(f"const int unicode_nspecial = {len(longer)};\n")
+
+
+def put_set(name, members):
+    runs = []
+    for cp in sorted(members):
+        if runs and runs[-1][1] + 1 == cp:
+            runs[-1][1] = cp
+        else:
+            runs.append([cp, cp])
+    put(f"struct unicode_run unicode_{name}[]", runs, lambda r: f"{{{r[0]:#x},{r[1]:#x}}}")
+    print(f"const int unicode_n{name} = {len(runs)};\n")
+
+
+# What the categories do not say of the derived properties.
+put_set("lowercase", derived["Lowercase"] - {cp for cp in range(LIMIT) if category[cp] == "Ll"})
+put_set("uppercase", derived["Uppercase"] - {cp for cp in range(LIMIT) if category[cp] == "Lu"})
+put_set("ignorable", derived["Case_Ignorable"])
 
 parts, table = [], []
 for cp in sorted(decomposition):
