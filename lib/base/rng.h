@@ -32,9 +32,10 @@ static inline void rng_philox(uint32_t out[4], const uint32_t counter[4],
     out[3] = c3;
 }
 
-/* A number in [0, 1), one of 2^53 equally likely ones, for position POS of
- * sequence SEQ under SEED. */
-static inline double rng_unit(uint64_t seed, uint64_t seq, uint64_t pos)
+/* Numbers in [0, 1), of 2^53 equally likely ones, for position POS of sequence
+ * SEQ under SEED: one, and another that does not depend on it. */
+static inline double rng_word(uint64_t seed, uint64_t seq, uint64_t pos,
+                              int word)
 {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     const uint32_t counter[4] = {(uint32_t)pos, (uint32_t)(pos >> 32),
@@ -42,7 +43,17 @@ static inline double rng_unit(uint64_t seed, uint64_t seq, uint64_t pos)
     uint32_t r[4];
 
     rng_philox(r, counter, key);
-    return (double)(((uint64_t)r[1] << 32 | r[0]) >> 11) * 0x1p-53;
+    return (double)(((uint64_t)r[word + 1] << 32 | r[word]) >> 11) * 0x1p-53;
+}
+
+static inline double rng_unit(uint64_t seed, uint64_t seq, uint64_t pos)
+{
+    return rng_word(seed, seq, pos, 0);
+}
+
+static inline double rng_other(uint64_t seed, uint64_t seq, uint64_t pos)
+{
+    return rng_word(seed, seq, pos, 2);
 }
 
 #endif

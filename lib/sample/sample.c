@@ -1,78 +1,180 @@
 /* SPDX-License-Identifier: MIT
- * sample.c - the chain, over lists that select.c makes.
+ * sample.c - the chain: which steps there are, and the draw at its end.
  *
- * Weights are exp(score - greatest score) as floats; their sums are doubles, in
- * a fixed order.  What top-k, top-p and min-p leave is a prefix of the tokens
- * in order of their scores, so with top-k off only those few that can be in the
- * prefix are gathered and sorted.  The draw walks the survivors in order of
- * their ids: then a chain that leaves all of them needs no sorting at all.
+ * The draw walks the tokens that are left in order of their ids: then a chain
+ * that leaves all of them needs no sorting at all.
  */
 #include "sample/sample.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "kernels/op/math/math.h"
 #include "kernels/op/unary/unary.h"
-#include "sample/select.h"
+#include "sample/sample_impl.h"
 
-struct sampler {
-    struct sample_opts o;
-    struct sample_bias *bias;
-    size_t n;
-    kern_unary_fn *exp;
-    float *max;      /* of each block of scores */
-    uint64_t *list;  /* [n]: tokens that are left; and as much to sort them */
-    float *w;        /* [n]: weights, of the list or of all */
-    float *work;     /* [n]: scores after biases and penalties; or NULL */
-    uint32_t *count; /* [n]: zeros between calls; NULL without penalties */
-};
-
-void sample_defaults(struct sample_opts *o)
-{
-    *o = (struct sample_opts){.temp = 0.8f,
-                              .top_k = 40,
-                              .top_p = 0.95f,
-                              .min_p = 0.05f,
-                              .repeat_penalty = 1,
-                              .repeat_last_n = 64};
-}
-
-int sample_check(const struct sample_opts *o, struct err *e)
-{
-    const char *bad = NULL, *rule = "not a finite number";
-
-    if (!isfinite(o->temp))
-        bad = "temp";
-    else if (!isfinite(o->presence_penalty))
-        bad = "presence-penalty";
-    else if (!isfinite(o->frequency_penalty))
-        bad = "frequency-penalty";
-    else if (!(o->repeat_penalty > 0 && isfinite(o->repeat_penalty)))
-        bad = "repeat-penalty", rule = "not greater than 0";
-    else if (!(o->top_p >= 0 && o->top_p <= 1))
-        bad = "top-p", rule = "not in 0 to 1";
-    else if (!(o->min_p >= 0 && o->min_p <= 1))
-        bad = "min-p", rule = "not in 0 to 1";
-    else if (o->top_k < -1)
-        bad = "top-k", rule = "not a count, nor 0 or -1 for all";
-    else if (o->repeat_last_n < -1)
-        bad = "repeat-last-n", rule = "not a count, nor -1 for all";
-    for (int i = 0; !bad && i < o->nbias; i++)
-        if (!(o->bias[i].add < INFINITY))
-            bad = "logit-bias", rule = "neither finite nor -inf";
-    return bad ? err_set(e, ERR_USAGE, "option '%s': %s", bad, rule) : 0;
-}
-
-static bool penalties(const struct sample_opts *o)
+static bool has_penalties(const struct sample_opts *o)
 {
     return o->repeat_last_n &&
            (o->repeat_penalty != 1 || /* exact: off */
             o->presence_penalty != 0 || o->frequency_penalty != 0);
+}
+
+static bool has_dry(const struct sample_opts *o)
+{
+    return o->dry_multiplier > 0 && o->dry_penalty_last_n;
+}
+
+static bool has_top_n_sigma(const struct sample_opts *o)
+{
+    return o->top_n_sigma > 0;
+}
+
+static bool has_top_k(const struct sample_opts *o)
+{
+    return o->top_k > 0;
+}
+
+static bool has_typical(const struct sample_opts *o)
+{
+    return o->typical < 1;
+}
+
+static bool has_top_p(const struct sample_opts *o)
+{
+    return o->top_p < 1;
+}
+
+static bool has_min_p(const struct sample_opts *o)
+{
+    return o->min_p > 0;
+}
+
+static bool has_xtc(const struct sample_opts *o)
+{
+    return o->xtc_probability > 0 && o->xtc_threshold <= 0.5f;
+}
+
+static bool has_temperature(const struct sample_opts *o)
+{
+    return o->temp != 1 || o->dynatemp_range > 0;
+}
+
+/* By enum order.  Those that CUT are not used with mirostat; those that look
+ * BACK change scores by the history.  adaptive-p comes after all others. */
+static const struct {
+    bool (*active)(const struct sample_opts *o);
+    void (*step)(struct sampler *s);
+    bool cuts, back;
+} steps[ORDER_KINDS] = {
+    [ORDER_PENALTIES] = {has_penalties, NULL, false, true},
+    [ORDER_DRY] = {has_dry, NULL, false, true},
+    [ORDER_TOP_N_SIGMA] = {has_top_n_sigma, step_top_n_sigma, true, false},
+    [ORDER_TOP_K] = {has_top_k, step_top_k, true, false},
+    [ORDER_TYPICAL] = {has_typical, step_typical, true, false},
+    [ORDER_TOP_P] = {has_top_p, step_top_p, true, false},
+    [ORDER_MIN_P] = {has_min_p, step_min_p, true, false},
+    [ORDER_XTC] = {has_xtc, step_xtc, true, false},
+    [ORDER_TEMPERATURE] = {has_temperature, step_temperature, false, false},
+};
+
+static bool listed(const struct sample_opts *o, enum order step)
+{
+    return memchr(o->order, (int)step, (size_t)o->norder) != NULL;
+}
+
+static bool used(const struct sample_opts *o, enum order step)
+{
+    return listed(o, step) && steps[step].active(o);
+}
+
+static bool greedy(const struct sample_opts *o)
+{
+    return o->temp <= 0 && !(o->dynatemp_range > 0);
+}
+
+/* Mirostat or adaptive-p. */
+static bool learns(const struct sample_opts *o)
+{
+    return !greedy(o) && (o->mirostat || (o->adaptive_target >= 0 &&
+                                          listed(o, ORDER_ADAPTIVE_P)));
+}
+
+/* ---- making one ---- */
+
+static int check(const struct sample_opts *o, size_t n, struct err *e)
+{
+    if (sample_check(o, e))
+        return -1;
+    if (!n)
+        return err_set(e, ERR_USAGE, "there are no tokens to choose from");
+    for (int i = 0; i < o->nbias; i++)
+        if (o->bias[i].id >= n)
+            return err_set(e, ERR_USAGE,
+                           "option 'logit-bias': %lu is none of %zu ids",
+                           (unsigned long)o->bias[i].id, n);
+    if (used(o, ORDER_DRY) && o->nbreakers && !o->text)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "option 'dry-sequence-breaker' needs text, and there "
+                       "are only ids; 'none' does without");
+    return 0;
+}
+
+static void rule_out(struct sampler *s, uint32_t id)
+{
+    s->never[id / SELECT_BLOCK] &= ~(UINT64_C(1) << id % SELECT_BLOCK);
+}
+
+/* Biases that rule out are kept as bits, all others as they are. */
+static int copy_lists(struct sampler *s, const struct sample_opts *o,
+                      struct err *e)
+{
+    size_t words = select_blocks(s->n);
+
+    s->masked = malloc(words * sizeof *s->masked);
+    s->never = malloc(words * sizeof *s->never);
+    s->bias = malloc(((size_t)o->nbias + 1) * sizeof *s->bias);
+    if (!s->masked || !s->never || !s->bias)
+        return err_nomem(e);
+    memset(s->never, 0xff, words * sizeof *s->never);
+    s->o.nbias = 0;
+    for (int i = 0; i < o->nbias; i++)
+        if (o->bias[i].add > -INFINITY)
+            s->bias[s->o.nbias++] = o->bias[i];
+        else
+            rule_out(s, o->bias[i].id);
+    for (int i = 0; i < o->nnever; i++)
+        if (o->never[i] < s->n)
+            rule_out(s, o->never[i]);
+    s->some_never = false;
+    for (size_t i = 0; i < words; i++)
+        s->some_never |= s->never[i] != UINT64_MAX;
+    s->o.bias = s->bias;
+    s->o.never = NULL;
+    s->o.nnever = 0;
+    return 0;
+}
+
+static int make(struct sampler *s, const struct sample_opts *o, struct err *e)
+{
+    size_t n = s->n, lists = used(o, ORDER_TYPICAL) ? 3 : 2;
+    bool back = used(o, ORDER_PENALTIES) || used(o, ORDER_DRY);
+
+    if (copy_lists(s, o, e))
+        return -1;
+    s->max = malloc(select_blocks(n) * sizeof *s->max);
+    s->list = malloc(lists * n * sizeof *s->list);
+    s->w = malloc(n * sizeof *s->w);
+    if (back)
+        s->count = calloc(n, sizeof *s->count);
+    if (back || s->o.nbias)
+        s->work = calloc(n, sizeof *s->work);
+    if (!s->max || !s->list || !s->w || (back && !s->count) ||
+        ((back || s->o.nbias) && !s->work))
+        return err_nomem(e);
+    return 0;
 }
 
 struct sampler *sampler_new(const struct sample_opts *o, int n_vocab,
@@ -80,48 +182,23 @@ struct sampler *sampler_new(const struct sample_opts *o, int n_vocab,
 {
     struct kern k;
     struct sampler *s;
-    size_t n = n_vocab > 0 ? (size_t)n_vocab : 0;
 
-    if (sample_check(o, e))
+    if (check(o, n_vocab > 0 ? (size_t)n_vocab : 0, e))
         return NULL;
-    if (!n) {
-        err_set(e, ERR_USAGE, "there are no tokens to choose from");
+    s = calloc(1, sizeof *s);
+    if (!s) {
+        err_nomem(e);
         return NULL;
     }
-    for (int i = 0; i < o->nbias; i++)
-        if (o->bias[i].id >= n) {
-            err_set(e, ERR_USAGE, "option 'logit-bias': %lu is none of %zu ids",
-                    (unsigned long)o->bias[i].id, n);
-            return NULL;
-        }
-    s = calloc(1, sizeof *s);
-    if (!s)
-        goto nomem;
     unary_init(&k, cpu_flags());
     s->exp = k.unary[KERN_EXP];
     s->o = *o;
-    s->n = n;
-    s->max = malloc((n + SELECT_BLOCK - 1) / SELECT_BLOCK * sizeof *s->max);
-    s->list = malloc(2 * n * sizeof *s->list);
-    s->w = malloc(n * sizeof *s->w);
-    if (!s->max || !s->list || !s->w)
-        goto nomem;
-    if (o->nbias) {
-        s->bias = malloc((size_t)o->nbias * sizeof *s->bias);
-        if (!s->bias)
-            goto nomem;
-        memcpy(s->bias, o->bias, (size_t)o->nbias * sizeof *s->bias);
+    s->n = (size_t)n_vocab;
+    if (make(s, o, e)) {
+        sampler_free(s);
+        return NULL;
     }
-    s->o.bias = s->bias;
-    if (penalties(o) && !(s->count = calloc(n, sizeof *s->count)))
-        goto nomem;
-    if ((s->bias || s->count) && !(s->work = malloc(n * sizeof *s->work)))
-        goto nomem;
     return s;
-nomem:
-    err_nomem(e);
-    sampler_free(s);
-    return NULL;
 }
 
 void sampler_free(struct sampler *s)
@@ -134,183 +211,137 @@ void sampler_free(struct sampler *s)
     free(s->w);
     free(s->work);
     free(s->count);
+    free(s->never);
+    free(s->masked);
+    free(s->repeat);
+    free(s->memory);
+    buf_free(&s->text);
     free(s);
 }
 
-/* Eight partial sums by I mod 8, then a tree. */
-static double sum(const float *w, size_t n)
+/* ---- one draw ---- */
+
+/* All tokens that may be drawn, with their scores. */
+static void begin(struct sampler *s, const float *logits,
+                  const uint64_t *allowed)
 {
-    double p[8] = {0};
-    size_t i = 0;
-
-    for (; i + 8 <= n; i += 8)
-        for (size_t j = 0; j < 8; j++)
-            p[j] += w[i + j];
-    for (size_t j = 0; i + j < n; j++)
-        p[j] += w[i + j];
-    return ((p[0] + p[4]) + (p[2] + p[6])) + ((p[1] + p[5]) + (p[3] + p[7]));
-}
-
-/* W[i] = exp((score - TOP) / TEMP) over all of X, or over the list; the sum. */
-static double weigh_all(const struct sampler *s, const float *x, float top,
-                        float temp)
-{
-    for (size_t i = 0; i < s->n; i++)
-        s->w[i] = (x[i] - top) / temp;
-    s->exp(s->w, (int64_t)s->n);
-    return sum(s->w, s->n);
-}
-
-static double weigh_list(const struct sampler *s, size_t n, float top,
-                         float temp)
-{
-    for (size_t i = 0; i < n; i++)
-        s->w[i] = (select_score(s->list[i]) - top) / temp;
-    s->exp(s->w, (int64_t)n);
-    return sum(s->w, n);
-}
-
-/* Bias, then penalties. */
-static const float *adjust(struct sampler *s, const float *logits,
-                           const int32_t *history, int nhist)
-{
-    const struct sample_opts *o = &s->o;
-    float *x = s->work;
-    int from = 0;
-
-    memcpy(x, logits, s->n * sizeof *x);
-    for (int i = 0; i < o->nbias; i++)
-        x[o->bias[i].id] += o->bias[i].add;
-    if (!s->count)
-        return x;
-    if (o->repeat_last_n >= 0 && nhist > o->repeat_last_n)
-        from = nhist - o->repeat_last_n;
-    for (int i = from; i < nhist; i++)
-        if (history[i] >= 0 && (size_t)history[i] < s->n)
-            s->count[history[i]]++;
-    for (int i = from; i < nhist; i++) {
-        uint32_t id = (uint32_t)history[i], n = id < s->n ? s->count[id] : 0;
-
-        if (!n)
-            continue; /* none of ours, or done */
-        s->count[id] = 0;
-        if (x[id] > 0)
-            x[id] /= o->repeat_penalty;
-        else
-            x[id] *= o->repeat_penalty;
-        x[id] -= (float)n * o->frequency_penalty + o->presence_penalty;
-    }
-    return x;
-}
-
-/* With top-k off: put into the list, by score, all that top-p and min-p can
- * leave; their count.  Z is the sum of all weights, for top-p. */
-static size_t gather(struct sampler *s, const float *x, float top, double z)
-{
-    const struct sample_opts *o = &s->o;
-    /* Far enough below the border for all that is rounded on the way. */
-    double slack = 0.01 + fabs((double)top) * 1e-6;
-    double reach = o->min_p > 0 ? slack - kern_log_f64(o->min_p) : 4;
-    size_t m;
-
-    for (;; reach *= 2) {
-        double from = (double)top - reach;
-
-        m = select_from(s->list, from < -FLT_MAX ? -INFINITY : (float)from,
-                        s->max, x, s->n);
-        /* exp() of less than -128 is 0. */
-        if (o->min_p > 0 || reach >= 128 + slack ||
-            weigh_list(s, m, top, 1) >= z * o->top_p * (1 + 1e-9))
-            break;
-    }
-    select_sort(s->list, m, s->list + s->n);
-    weigh_list(s, m, top, 1);
-    return m;
-}
-
-/* What top-k, top-p and min-p leave, in the list, by id; 0: all of them. */
-static size_t survivors(struct sampler *s, const float *x, float top)
-{
-    const struct sample_opts *o = &s->o;
-    size_t m, keep = 0;
-    uint64_t last;
-    double z = 0, have = 0;
-
-    if (o->top_k > 0 && (size_t)o->top_k < s->n) {
-        m = select_top(s->list, (size_t)o->top_k, s->max, x, s->n);
-        z = weigh_list(s, m, top, 1);
-    } else if (o->top_p < 1 || o->min_p > 0) {
-        if (o->top_p < 1)
-            z = weigh_all(s, x, top, 1);
-        m = gather(s, x, top, z);
+    s->c =
+        (struct choice){.x = logits, .all = true, .list = s->list, .temp = 1};
+    if (!allowed || !s->some_never) {
+        s->c.allowed = allowed ? allowed : s->some_never ? s->never : NULL;
     } else {
+        for (size_t i = 0; i < select_blocks(s->n); i++)
+            s->masked[i] = allowed[i] & s->never[i];
+        s->c.allowed = s->masked;
+    }
+}
+
+static int run_step(struct sampler *s, enum order step, const int32_t *history,
+                    int nhist, struct err *e)
+{
+    const struct sample_opts *o = &s->o;
+
+    if (step == ORDER_ADAPTIVE_P || !steps[step].active(o))
         return 0;
-    }
-    do
-        have += s->w[keep++];
-    while (keep < m && s->w[keep] >= o->min_p &&
-           !(o->top_p < 1 && have >= z * o->top_p));
-    /* Finding them again is faster than sorting them. */
-    last = s->list[keep - 1];
-    m = select_from(s->list, select_score(last), s->max, x, s->n);
-    keep = 0;
-    for (size_t i = 0; i < m; i++)
-        if (s->list[i] >= last)
-            s->list[keep++] = s->list[i];
-    return keep;
+    if (step == ORDER_PENALTIES)
+        step_penalties(s, history, nhist);
+    if (step == ORDER_DRY && step_dry(s, history, nhist, e))
+        return -1;
+    if (steps[step].back || greedy(o) || (o->mirostat && steps[step].cuts))
+        return 0;
+    if (choice_scan(s, e))
+        return -1;
+    steps[step].step(s);
+    return 0;
 }
 
-static uint32_t draw(struct sampler *s, const float *x, float top, double u)
+/* From the model's scores to what one is drawn of. */
+static int run_chain(struct sampler *s, uint64_t pos, const int32_t *history,
+                     int nhist, struct err *e)
 {
-    size_t n = survivors(s, x, top), at = 0;
-    bool all = !n;
-    double have = 0;
+    const struct sample_opts *o = &s->o;
 
-    if (all) {
-        n = s->n;
-        u *= weigh_all(s, x, top, s->o.temp);
-    } else {
-        u *= weigh_list(s, n, top, s->o.temp);
-    }
+    if (o->nbias)
+        step_bias(s);
+    for (int i = 0; i < o->norder; i++)
+        if (run_step(s, (enum order)o->order[i], history, nhist, e))
+            return -1;
+    if (choice_scan(s, e))
+        return -1;
+    if (!learns(o))
+        return 0;
+    if (memory_begin(s, pos, e))
+        return -1;
+    if (o->mirostat)
+        step_mirostat(s);
+    else
+        step_adaptive_p(s);
+    return 0;
+}
+
+/* What was drawn. */
+struct drawn {
+    uint32_t id;
+    float score;
+    double weight, z; /* its weight, and that of all */
+};
+
+static struct drawn draw(struct sampler *s)
+{
+    const struct choice *c = &s->c;
+    struct drawn d = {0};
+    size_t n, at = 0;
+    double have = 0, u;
+
+    if (!c->all)
+        choice_by_id(s);
+    d.z = choice_weigh(s);
+    u = s->u * d.z;
+    n = c->all ? s->n : c->n;
     /* Sums in different orders may differ: then it is the last that counts. */
     for (size_t i = 0; i < n && have <= u; i++) {
-        have += s->w[i];
+        have += (double)s->w[i];
         if (s->w[i] > 0)
             at = i;
     }
-    return all ? (uint32_t)at : select_id(s->list[at]);
+    d.weight = (double)s->w[at];
+    d.id = c->all ? (uint32_t)at : select_id(c->list[at]);
+    d.score = c->all ? c->x[at] : select_score(c->list[at]);
+    return d;
 }
 
-static int scan(struct sampler *s, float *top, const float *x, struct err *e)
+/* The most probable one. */
+static struct drawn first(struct sampler *s)
 {
-    if (!select_scan(s->max, top, x, s->n))
-        return err_set(e, ERR_FORMAT,
-                       "a logit is not a number, or plus infinity");
-    if (*top == -INFINITY)
-        return err_set(e, ERR_FORMAT,
-                       "all tokens are ruled out: none is left to choose");
-    return 0;
+    struct choice *c = &s->c;
+    uint32_t id = select_first(s->max, c->top, c->x, s->n, c->allowed);
+
+    c->list[0] = select_item(c->top, id);
+    c->n = 1;
+    c->all = false;
+    c->by_score = true;
+    return (struct drawn){id, c->top, 1, 1};
 }
 
-/* ln of the sum of exp(X), and the most probable tokens. */
-static int describe(struct sampler *s, struct sample_result *r, double *norm,
-                    const float *x, struct err *e)
+/* The logarithm of its probability, and the most probable tokens, of those that
+ * are left. */
+static void describe(struct sampler *s, struct sample_result *r,
+                     const struct drawn *d)
 {
+    struct choice *c = &s->c;
+    double ln_z = kern_log_f64(d->z);
     size_t n = 0;
-    float top;
 
-    if (scan(s, &top, x, e))
-        return -1;
-    *norm = (double)top + kern_log_f64(weigh_all(s, x, top, 1));
-    if (r->ntop > 0 && r->top)
-        n = select_top(s->list, (size_t)r->ntop < s->n ? (size_t)r->ntop : s->n,
-                       s->max, x, s->n);
+    r->lp = (float)((double)choice_below(c, d->score) - ln_z);
+    if (r->ntop > 0 && r->top) {
+        choice_top(s, (size_t)r->ntop < s->n ? (size_t)r->ntop : s->n);
+        n = c->n;
+    }
     for (size_t i = 0; i < n; i++)
         r->top[i] = (struct sample_top){
-            select_id(s->list[i]),
-            (float)((double)select_score(s->list[i]) - *norm)};
+            select_id(c->list[i]),
+            (float)((double)choice_below(c, select_score(c->list[i])) - ln_z)};
     r->ntop = (int)n;
-    return 0;
 }
 
 int sampler_pick(struct sampler *s, struct sample_result *r,
@@ -318,24 +349,26 @@ int sampler_pick(struct sampler *s, struct sample_result *r,
                  const int32_t *history, int nhist, const uint64_t *allowed,
                  bool want_lp, struct err *e)
 {
-    const float *x = logits;
-    double norm = 0;
-    float top;
+    struct drawn d;
 
-    if (want_lp && describe(s, r, &norm, logits, e))
+    s->u = rng_unit(s->o.seed, seq, pos);
+    s->other = rng_other(s->o.seed, seq, pos);
+    begin(s, logits, allowed);
+    if (run_chain(s, pos, history, nhist, e))
         return -1;
-    if (allowed && !s->work && !(s->work = malloc(s->n * sizeof *s->work)))
-        return err_nomem(e);
-    if (s->bias || s->count || allowed)
-        x = adjust(s, logits, history, nhist);
-    for (size_t i = 0; allowed && i < s->n; i++)
-        if (!(allowed[i / 64] >> i % 64 & 1))
-            s->work[i] = -INFINITY;
-    if (scan(s, &top, x, e))
-        return -1;
-    r->id = s->o.temp > 0 ? draw(s, x, top, rng_unit(s->o.seed, seq, pos))
-                          : select_first(s->max, top, x, s->n);
+    d = greedy(&s->o) ? first(s) : draw(s);
+    if (learns(&s->o))
+        memory_learn(s, pos, d.id, d.weight / d.z);
+    r->id = d.id;
+    if (want_lp && !s->o.lp_sampled) {
+        begin(s, logits, NULL);
+        s->c.allowed = NULL;
+        if (choice_scan(s, e))
+            return -1;
+        d.score = logits[d.id];
+        d.z = choice_weigh(s);
+    }
     if (want_lp)
-        r->lp = (float)((double)logits[r->id] - norm);
+        describe(s, r, &d);
     return 0;
 }

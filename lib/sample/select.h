@@ -50,24 +50,41 @@ static inline float select_score(uint64_t item)
     return select_float((uint32_t)(item >> 32));
 }
 
+static inline size_t select_blocks(size_t n)
+{
+    return (n + SELECT_BLOCK - 1) / SELECT_BLOCK;
+}
+
+/* In all that follows, ALLOWED may be NULL; else bit I of its words is set
+ * where token I counts, and all others are as if minus infinity. */
+
+/* Block B of the scores: SELECT_BLOCK of them, those that do not count, and
+ * those beyond N, minus infinity.  In ROOM, or where they are. */
+const float *select_block(float *room, const float *x, size_t n,
+                          const uint64_t *allowed, size_t b);
+
 /* MAX[i] becomes the greatest of the N scores' block I of SELECT_BLOCK, and
- * *TOP the greatest of all (N > 0); false when one is NaN or plus infinity. */
-bool select_scan(float *max, float *top, const float *x, size_t n);
+ * *TOP the greatest of all (N > 0); false when one, be it allowed or not, is
+ * NaN or plus infinity. */
+bool select_scan(float *max, float *top, const float *x, size_t n,
+                 const uint64_t *allowed);
 
 /* The lowest id whose score is TOP, which select_scan() found. */
-uint32_t select_first(const float *max, float top, const float *x, size_t n);
+uint32_t select_first(const float *max, float top, const float *x, size_t n,
+                      const uint64_t *allowed);
 
 /* The K greatest, best first; less than K when others are minus infinity.  K
  * and N are at least 1; LIST has room for K, and for every block. */
 size_t select_top(uint64_t *list, size_t k, const float *max, const float *x,
-                  size_t n);
+                  size_t n, const uint64_t *allowed);
 
 /* All whose score is FROM or more, not minus infinity, by id. */
 size_t select_from(uint64_t *list, float from, const float *max, const float *x,
-                   size_t n);
+                   size_t n, const uint64_t *allowed);
 
-/* Put a list that is in order of its ids into that of its scores.  ROOM: for N
- * more. */
+/* Put a list that is in order of its ids into that of its scores; put any into
+ * that of its ids.  ROOM: for N more. */
 void select_sort(uint64_t *list, size_t n, uint64_t *room);
+void select_by_id(uint64_t *list, size_t n, uint64_t *room);
 
 #endif

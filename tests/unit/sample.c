@@ -271,19 +271,19 @@ static void test_top(void)
                 if (x[k] > -INFINITY)
                     all[finite++] = select_item(x[k], (uint32_t)k);
             qsort(all, finite, sizeof *all, by_item);
-            good &= select_scan(max, &top, x, n);
+            good &= select_scan(max, &top, x, n, NULL);
             if (finite)
                 first &= top == select_score(all[0]) &&
-                         select_first(max, top, x, n) == select_id(all[0]);
+                         select_first(max, top, x, n, NULL) == select_id(all[0]);
             for (size_t k = 1; k <= n; k = k * 3 / 2 + 1) {
                 size_t want = k < finite ? k : finite;
 
-                m = select_top(list, k, max, x, n);
+                m = select_top(list, k, max, x, n, NULL);
                 good &= m == want && !memcmp(list, all, want * sizeof *all);
             }
             if (!finite)
                 continue;
-            m = select_from(list, select_score(all[finite / 2]), max, x, n);
+            m = select_from(list, select_score(all[finite / 2]), max, x, n, NULL);
             for (size_t k = 1; k < m; k++)
                 from &= select_id(list[k - 1]) < select_id(list[k]);
             select_sort(list, m, room);
