@@ -84,7 +84,7 @@ def summary(test, model, rows, failed, unit="tokens/s"):
     for p in [k for k in rows[0] if k not in ("probe", "ours")]:
         got[p] = statistics.median(r["ours"]["rate"] / r[p]["rate"] for r in rows)
         line[p] = {"median": figure(median(rows, p, "rate")), "ratio": figure(got[p]), "way": rows[0][p].get("way"),
-                   "cpu_s": figure(median(rows, p, "cpu"))}
+                   "commit": rows[0][p].get("commit"), "cpu_s": figure(median(rows, p, "cpu"))}
     best = [statistics.median(r["ours"]["rate"] / max(v["rate"] for k, v in r.items() if k not in ("probe", "ours"))
                               for r in rows)] if got else [None]
     got["better"] = best[0]

@@ -101,6 +101,7 @@ def state(model, threads, depth):
     path = f"{B}/bench/{model.name}-{depth}.kv"
     made = os.path.getmtime(path) if os.path.exists(path) else 0
     if made < max(os.path.getmtime(BIN + "llm-prefill"), os.path.getmtime(model.path)):
+        os.makedirs(B + "/bench", exist_ok=True)
         with tempfile.TemporaryDirectory() as d:
             stream(d + "/in", [ids(model, depth)])
             watch([BIN + "llm-prefill", "-q", "-t", threads, "-c", str(depth + 512), "--kv-out", path,
