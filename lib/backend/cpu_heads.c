@@ -96,6 +96,7 @@ void cpu_heads_stage(struct cpu_ctx *x, struct cpu_stage *st)
 
         while (i >= st->piece[s])
             i -= st->piece[s++];
-        cpu_heads_piece(x, st, (enum be_slot)s, i, c);
+        if (s != BE_Q || !st->late || !x->idle)
+            cpu_heads_piece(x, st, (enum be_slot)s, i, c);
     }
 }

@@ -111,6 +111,7 @@ struct cpu_op {
     /* When columns are few, IN or OUT means the thread's own copy. */
     bool in_own, out_own;
     const struct cpu_op *route; /* of EXPERTS */
+    bool late; /* what it writes is only read for columns that want logits */
     /* Products: jobs of the stage before this one's, and panels. */
     int64_t job0, njob;
 };
@@ -135,6 +136,7 @@ struct cpu_stage {
     bool twice;      /* a column and its rest (cpu_product.c) */
     int64_t njob;    /* panels, of gate and up together */
     bool warm;       /* all of them have been packed */
+    bool late;       /* and some of it is Q's, see cpu_op.late */
     int64_t *cut[2]; /* [threads + 1]: each thread's jobs, see cpu.with */
     /* HEADS: pieces that each slot is done in, 0: none of it. */
     int piece[BE_NSLOT], size[BE_NSLOT], npiece;
@@ -218,6 +220,7 @@ struct cpu_ctx {
     int turn;  /* which half of cpu_plan.tail is next */
     int ncol;  /* columns of the block, now */
     bool few;
+    bool idle; /* no logits of the block are wanted: nothing late is done */
     const int *src; /* column c is column src[c] of the step */
     int c0;         /* which began the block */
     float *logits;  /* of the block */

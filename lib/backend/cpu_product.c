@@ -265,7 +265,7 @@ static void jobs(struct cpu_ctx *x, const struct cpu_stage *st, int64_t from,
             p0 = 0;
         if (p1 > op->njob)
             p1 = op->njob;
-        if (p0 < p1)
+        if (p0 < p1 && !(x->idle && op->late))
             panels(x, st, op, p0, p1);
     }
 }

@@ -161,7 +161,7 @@ static void stage(struct cpu_ctx *x, struct cpu_stage *st)
         break;
     }
     cpu_run_barrier(x);
-    if (x->id == 0)
+    if (x->id == 0 && !(x->idle && st->late))
         st->warm = true;
 }
 
@@ -220,6 +220,9 @@ static void member(void *arg, int id)
         x.c0 = c;
         x.ncol = r->s->ncol - c < CPU_BLOCK ? r->s->ncol - c : CPU_BLOCK;
         x.few = x.ncol <= CPU_FEW;
+        x.idle = !x.few;
+        for (int i = 0; i < x.ncol && x.idle; i++)
+            x.idle = !(r->s->want && r->s->want[c + i]);
         block(&x);
         if (x.logits) /* none are wanted, perhaps */
             x.logits += (size_t)x.ncol * (size_t)p->n_vocab;

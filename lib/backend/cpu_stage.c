@@ -245,6 +245,21 @@ static int64_t *cut(struct cpu_plan *p, const struct cpu_stage *st, int n)
     return at;
 }
 
+/* Of the layer that stores last, Q is only used by columns that want logits. */
+static void find_late(struct cpu_plan *p)
+{
+    struct cpu_stage *st;
+
+    if (p->last_store < 1)
+        return;
+    st = &p->stage[p->last_store];
+    if (st->kind != CPU_HEADS || st[-1].kind != CPU_PRODUCT)
+        return;
+    for (int i = 0; i < st[-1].nop; i++)
+        if (st[-1].op[i]->o.op == BE_MUL && st[-1].op[i]->o.out == BE_Q)
+            st[-1].op[i]->late = st[-1].late = st->late = true;
+}
+
 int cpu_stage_fuse(struct cpu_plan *p, struct err *e)
 {
     struct fuse f = {.p = p};
@@ -262,6 +277,7 @@ int cpu_stage_fuse(struct cpu_plan *p, struct err *e)
     p->last_store = -1;
     for (int i = 0; i < p->nop; i++)
         add(&f, &p->op[i]);
+    find_late(p);
     for (int i = 0; i < p->nstage; i++)
         for (int k = 0; k < 2 && p->stage[i].kind == CPU_PRODUCT; k++)
             if (!(p->stage[i].cut[k] = cut(p, &p->stage[i], p->b->with[k])))
