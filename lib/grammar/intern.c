@@ -114,6 +114,18 @@ uint32_t intern_find(const struct intern *t, const uint32_t *w, size_t n)
     return t->slot[i] ? t->slot[i] - 1 : INTERN_NONE;
 }
 
+void intern_clear(struct intern *t)
+{
+    if (t->nslot > 4096) {
+        intern_free(t);
+        return;
+    }
+    if (t->n)
+        memset(t->slot, 0, t->nslot * sizeof *t->slot);
+    t->n = 0;
+    t->nword = 0;
+}
+
 void intern_free(struct intern *t)
 {
     free(t->word);

@@ -26,6 +26,8 @@ enum { INTERN_NONE = UINT32_MAX };
 uint32_t intern_put(struct intern *t, const uint32_t *w, size_t n, bool *fresh);
 /* The same, or INTERN_NONE where it is not there. */
 uint32_t intern_find(const struct intern *t, const uint32_t *w, size_t n);
+/* Empty it; room of modest size is kept. */
+void intern_clear(struct intern *t);
 void intern_free(struct intern *t);
 
 static inline const uint32_t *intern_get(const struct intern *t, uint32_t id)
