@@ -304,6 +304,9 @@ static void open_all(const char *operand)
     load_open(&prog.load, &cli, operand, batch * READ_AHEAD, chunk + batch,
               how == 3);
     sampling_init(&common.w.sampling, &cli, prog.load.gguf);
+    sampling_texts(&common.w.sampling, prog.load.tok);
+    if (verbose && sampling_draws(&common.w.sampling))
+        warn("seed %llu", (unsigned long long)common.w.sampling.o.seed);
     c.model = prog.load.model;
     c.context = how == 3 ? LOAD_SLIDE : 0;
     c.kv = prog.load.kv;

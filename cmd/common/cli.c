@@ -17,7 +17,7 @@
 #define LLM_VERSION "unreleased"
 #endif
 
-enum { NOPT = 64, LONG = 256 };
+enum { NOPT = 96, LONG = 256 };
 
 static const char *prog = "?";
 

@@ -11,14 +11,16 @@
 #include "cmd/common/cli.h"
 #include "gguf/gguf.h"
 #include "sample/sample.h"
+#include "tok/tok.h"
 #include "wire/wire.h"
 
 /* --temp, --top-k and so on, -s and --logit-bias: a group for option tables. */
 extern const struct cli_opt sampling_opts[];
 
 struct sampling {
-    struct sample_opts o;     /* o.bias is BIAS */
-    struct sample_bias *bias; /* this struct's own */
+    struct sample_opts o;     /* o.bias is BIAS, o.never is NEVER */
+    struct sample_bias *bias; /* this struct's own, as is NEVER */
+    uint32_t *never;
     unsigned over; /* private: options that the model does not set any more */
     bool own_seed; /* from the sequence's own record: draws should then not
                       depend on the sequence's number */
@@ -29,6 +31,11 @@ struct sampling {
  * is wrong. */
 void sampling_init(struct sampling *s, const struct cli *c,
                    const struct gguf *g);
+/* The texts of tokens, for those options that need them.  T stays the
+ * caller's. */
+void sampling_texts(struct sampling *s, const struct tok *t);
+/* Do draws depend on the seed? */
+bool sampling_draws(const struct sampling *s);
 /* TO need not be initialised; in any case it may be given to sampling_fini().
  */
 int sampling_copy(struct sampling *to, const struct sampling *from,

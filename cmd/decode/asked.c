@@ -61,7 +61,6 @@ int asked_set(struct asked *q, const struct wire_rec *r, struct err *e)
 {
     /* What llm-prefill tells of the model is known here. */
     static const struct wanted_key keys[] = {{"eog", NULL},
-                                             {"suppress", NULL},
                                              {"sampling", NULL},
                                              {"stop", set_stop},
                                              {0}};

@@ -15,7 +15,6 @@ struct settings {
     struct wanted w;
     struct ids eos; /* these end it */
     bool own_eos;   /* from the command line: the model's do not count */
-    struct ids never;
 };
 
 int settings_copy(struct settings *to, const struct settings *from,

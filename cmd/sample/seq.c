@@ -101,37 +101,24 @@ int seq_add(struct seq *q, const uint32_t *ids, size_t n, struct err *e)
     return 0;
 }
 
-/* Those of the ids that are tokens are never drawn. */
-static size_t rule_out(struct sample_bias *b, const struct ids *ids, size_t n)
-{
-    size_t k = 0;
-
-    for (size_t i = 0; i < ids->n; i++)
-        if (ids->p[i] < n)
-            b[k++] = (struct sample_bias){ids->p[i], -INFINITY};
-    return k;
-}
-
 static int make_sampler(struct seq *q, size_t n, struct err *e)
 {
-    static const struct ids none;
     const struct settings *set = &q->set;
     struct sample_opts o = set->w.sampling.o;
-    size_t k = (size_t)o.nbias;
-    struct sample_bias *b =
-        malloc((k + set->never.n + set->eos.n + 1) * sizeof *b);
+    size_t k = (size_t)o.nnever, more = set->w.ignore_eos ? set->eos.n : 0;
+    uint32_t *never = malloc((k + more + 1) * sizeof *never);
 
-    if (!b)
+    if (!never)
         return err_nomem(e);
     if (k)
-        memcpy(b, o.bias, k * sizeof *b);
-    k += rule_out(b + k, &set->never, n);
-    k += rule_out(b + k, set->w.ignore_eos ? &set->eos : &none, n);
-    o.bias = b;
-    o.nbias = (int)k;
+        memcpy(never, o.never, k * sizeof *never);
+    if (more)
+        memcpy(never + k, set->eos.p, more * sizeof *never);
+    o.never = never;
+    o.nnever = (int)(k + more);
     q->n_vocab = n;
     q->sampler = sampler_new(&o, (int)n, e);
-    free(b);
+    free(never);
     if (q->sampler)
         return 0;
     /* The logits and the options do not fit each other. */

@@ -25,10 +25,9 @@ int settings_copy(struct settings *to, const struct settings *from,
                   struct err *e)
 {
     *to = *from;
-    to->eos = to->never = (struct ids){0};
+    to->eos = (struct ids){0};
     return sampling_copy(&to->w.sampling, &from->w.sampling, e) ||
-                   copy_ids(&to->eos, &from->eos, e) ||
-                   copy_ids(&to->never, &from->never, e)
+                   copy_ids(&to->eos, &from->eos, e)
                ? -1
                : 0;
 }
@@ -37,8 +36,7 @@ void settings_fini(struct settings *s)
 {
     sampling_fini(&s->w.sampling);
     free(s->eos.p);
-    free(s->never.p);
-    s->eos = s->never = (struct ids){0};
+    s->eos = (struct ids){0};
 }
 
 /* An array of ids in place of those in TO. */
@@ -83,14 +81,6 @@ static int set_eog(void *arg, const struct wire_rec *r, const char *key,
     return rc;
 }
 
-static int set_suppress(void *arg, const struct wire_rec *r, const char *key,
-                        struct err *e)
-{
-    struct settings *s = arg;
-
-    return set_ids(&s->never, r, key, e);
-}
-
 static int set_sampling(void *arg, const struct wire_rec *r, const char *key,
                         struct err *e)
 {
@@ -111,11 +101,8 @@ static int set_stop(void *arg, const struct wire_rec *r, const char *key,
 
 int settings_set(struct settings *s, const struct wire_rec *r, struct err *e)
 {
-    static const struct wanted_key keys[] = {{"eog", set_eog},
-                                             {"suppress", set_suppress},
-                                             {"sampling", set_sampling},
-                                             {"stop", set_stop},
-                                             {0}};
+    static const struct wanted_key keys[] = {
+        {"eog", set_eog}, {"sampling", set_sampling}, {"stop", set_stop}, {0}};
 
     return wanted_set(&s->w, r, keys, s, e);
 }
