@@ -6,13 +6,15 @@
  *     while (run_busy(r))
  *         run_step(r, on_event, arg, &e);
  *
- * Each step runs one token of every sequence that decodes and a chunk of one
- * that still reads its prompt.  What a sequence becomes does not depend on the
- * others: only (request, model) decide.
+ * Each step runs one token of every sequence that decodes, with guesses at what
+ * follows it, and a chunk of one that still reads its prompt.  What a sequence
+ * becomes does not depend on the others, nor on guesses: only (request, model)
+ * decide.
  */
 #ifndef LLM_RUN_RUN_H
 #define LLM_RUN_RUN_H
 
+#include "draft/draft.h"
 #include "kv/kv.h"
 #include "model/model.h"
 #include "run/stop.h"
@@ -41,6 +43,7 @@ struct run_config {
                   const int32_t *tokens, int n, struct err *e);
     int (*after)(void *arg, const struct kv_seq *s, struct err *e);
     void *cache_arg;
+    struct draft *draft; /* who guesses what comes next; NULL: nobody */
 };
 enum { RUN_CHUNK = 512 };
 
@@ -54,14 +57,19 @@ struct run_request {
                              agrees is used.  The run's, from now on; or NULL */
     struct sample_opts sampling;
     struct stop_set stop;
-    int64_t n; /* tokens; -1: no limit */
+    struct stop_set ban; /* what the text may not contain: where it would, it
+                            is continued otherwise */
+    int64_t n;           /* tokens; -1: no limit */
     bool ignore_eos;
     int logprobs; /* -1: none; 0: of the token; N: of the N most probable too */
+    bool score;   /* the same of the prompt's tokens: all of it is read */
     void *data;   /* the caller's, comes with the events */
 };
 
 enum run_kind {
-    RUN_PROMPT, /* DONE of OF prompt tokens have been read */
+    RUN_PROMPT,       /* DONE of OF prompt tokens have been read */
+    RUN_PROMPT_TOKEN, /* with .score: as RUN_TOKEN, one of the prompt; the first
+                         has no log-probabilities */
     RUN_TOKEN,
     RUN_END
 };

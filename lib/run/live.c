@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ * live.c - one sequence: its tokens, and what of them is in the KV cache. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/run_impl.h"
+
+int ids_push(struct ids *v, int32_t id, struct err *e)
+{
+    if (v->n == v->cap) {
+        int32_t *p = v->cap < INT32_MAX / 4
+                         ? realloc(v->p, ((size_t)v->cap * 2 + 64) * sizeof *p)
+                         : NULL;
+
+        if (!p)
+            return err_nomem(e);
+        v->p = p;
+        v->cap = v->cap * 2 + 64;
+    }
+    v->p[v->n++] = id;
+    return 0;
+}
+
+void live_free(struct live *l)
+{
+    if (!l)
+        return;
+    held_clear(l);
+    draft_close(l->draft);
+    kv_seq_free(l->kv);
+    sampler_free(l->sampler);
+    stop_free(&l->ends);
+    free(l->tokens.p);
+    free(l->history.p);
+    free(l->held);
+    free(l->banned);
+    buf_free(&l->held_text);
+    free(l);
+}
+
+/* The request's own options and what may never be drawn, as one sampler. */
+static int make_sampler(struct live *l, const struct run *r,
+                        const struct run_request *q, struct err *e)
+{
+    struct sample_opts o = q->sampling;
+    uint32_t count = tok_count(r->c.tok), eog = 0;
+    struct sample_bias *bias;
+    int n = 0;
+
+    for (uint32_t id = 0; q->ignore_eos && id < count; id++)
+        eog += tok_is_eog(r->c.tok, id);
+    bias = malloc(((size_t)q->sampling.nbias + (size_t)r->nnever + eog + 1) *
+                  sizeof *bias);
+    if (!bias)
+        return err_nomem(e);
+    for (int i = 0; i < q->sampling.nbias; i++)
+        bias[n++] = q->sampling.bias[i];
+    for (int i = 0; i < r->nnever; i++)
+        bias[n++] = r->never[i];
+    for (uint32_t id = 0; eog && id < count; id++)
+        if (tok_is_eog(r->c.tok, id))
+            bias[n++] = (struct sample_bias){id, -INFINITY};
+    o.bias = bias;
+    o.nbias = n;
+    l->sampler = sampler_new(&o, model_n_vocab(r->c.model), e);
+    free(bias);
+    return l->sampler ? 0 : -1;
+}
+
+static int check(const struct run *r, const struct run_request *q,
+                 struct err *e)
+{
+    bool any = r->c.overflow == RUN_OVERFLOW_SHIFT && !q->score;
+
+    if (q->nprompt < 1)
+        return err_set(e, ERR_FORMAT, "there are no tokens to continue");
+    return step_check(r->c.model, q->prompt, q->nprompt, any ? 0 : r->c.context,
+                      e);
+}
+
+struct live *live_new(const struct run *r, const struct run_request *q,
+                      struct err *e)
+{
+    struct live *l = calloc(1, sizeof *l);
+    bool good;
+
+    if (!l) {
+        kv_seq_free(q->state);
+        err_nomem(e);
+        return NULL;
+    }
+    l->q = *q;
+    l->q.stop = l->q.ban = (struct stop_set){0};
+    l->kv = q->state;
+    good = !check(r, q, e) && !stop_copy(&l->ends, &q->stop, e) &&
+           !stop_copy(&l->ends, &q->ban, e) && !make_sampler(l, r, q, e);
+    l->nstop = q->stop.n;
+    for (int i = 0; good && i < q->nprompt; i++)
+        good = !ids_push(&l->tokens, q->prompt[i], e);
+    good = good &&
+           !(r->c.draft && draft_open(&l->draft, r->c.draft, q->seq, q, e));
+    if (!good) {
+        live_free(l);
+        return NULL;
+    }
+    l->starts = tok_starts_text(r->c.tok, (uint32_t)q->prompt[q->nprompt - 1]);
+    return l;
+}
+
+const int32_t *live_history(const struct live *l, int *n)
+{
+    const struct ids *v = l->history.n ? &l->history : &l->tokens;
+
+    *n = v->n;
+    return v->p;
+}
+
+int live_push(struct live *l, uint32_t id, struct err *e)
+{
+    if (l->history.n && ids_push(&l->history, (int32_t)id, e))
+        return -1;
+    return ids_push(&l->tokens, (int32_t)id, e);
+}
+
+int live_begin(struct run *r, struct live *l, struct err *e)
+{
+    clock_gettime(CLOCK_MONOTONIC, &l->t0);
+    if (l->tokens.n > r->c.context && live_shift(r, l, e))
+        return -1;
+    l->begun = true;
+    /* Logits are wanted of every token. */
+    if (l->q.score) {
+        kv_seq_free(l->kv);
+        l->kv = kv_seq_new(r->c.kv);
+        return l->kv ? 0 : err_nomem(e);
+    }
+    if (step_begin(r->c.kv, &l->kv, l->tokens.p, l->tokens.n, e))
+        return -1;
+    if (r->c.before && r->c.before(r->c.cache_arg, r->c.kv, &l->kv, l->tokens.p,
+                                   l->tokens.n, e))
+        return -1;
+    l->read = l->reused = kv_seq_n(l->kv);
+    return 0;
+}
+
+static int read_again(struct run *r, struct live *l, struct err *e)
+{
+    kv_seq_free(l->kv);
+    l->kv = kv_seq_new(r->c.kv);
+    l->read = 0;
+    return l->kv ? 0 : err_nomem(e);
+}
+
+/* TOKENS become the first KEEP of the history and its last ones, of altogether
+ * no more than half of what is left of the context. */
+static void take_newer(const struct run *r, struct live *l)
+{
+    int context = r->c.context, n = l->history.n;
+    int keep = r->c.keep < context / 2 ? r->c.keep : context / 2;
+    int half = (context - keep) / 2;
+
+    if (half < 1)
+        half = 1;
+    if (keep + half > n) {
+        keep = 0;
+        half = n;
+    }
+    memcpy(l->tokens.p, l->history.p, (size_t)keep * sizeof *l->tokens.p);
+    memcpy(l->tokens.p + keep, l->history.p + n - half,
+           (size_t)half * sizeof *l->tokens.p);
+    l->tokens.n = keep + half;
+}
+
+int live_shift(struct run *r, struct live *l, struct err *e)
+{
+    if (!l->history.n)
+        for (int i = 0; i < l->tokens.n; i++)
+            if (ids_push(&l->history, l->tokens.p[i], e))
+                return -1;
+    take_newer(r, l);
+    return read_again(r, l, e);
+}
+
+void live_settle(struct live *l)
+{
+    if (l->begun && l->kv && kv_seq_n(l->kv) > l->read)
+        kv_seq_cut(l->kv, l->read);
+}
+
+/* The last token stays to be read. */
+int live_back(struct run *r, struct live *l, int n, struct err *e)
+{
+    int keep;
+
+    l->made -= n;
+    if (l->history.n) {
+        l->history.n -= n;
+        if (l->same > l->history.n)
+            l->same = l->history.n;
+    } else if (l->same > l->tokens.n - n) {
+        l->same = l->tokens.n - n;
+    }
+    /* Back before the context was shifted? */
+    keep = r->c.keep < r->c.context / 2 ? r->c.keep : r->c.context / 2;
+    if (l->history.n && l->tokens.n - n <= keep) {
+        take_newer(r, l);
+        return read_again(r, l, e);
+    }
+    l->tokens.n -= n;
+    if (l->read > l->tokens.n - 1)
+        l->read = l->tokens.n - 1;
+    if (kv_seq_n(l->kv) > l->read && kv_seq_cut(l->kv, l->read))
+        return read_again(r, l, e);
+    return 0;
+}
