@@ -403,6 +403,24 @@ static void put_bytes(struct wire_out *w, const char *key, const void *p,
     attach(w, p, n);
 }
 
+int wire_put_delta(struct wire_out *w, const struct wire_delta *r,
+                   struct err *e)
+{
+    struct buf *b = begin(w);
+
+    wire_put_map(b, 3 + (size_t)r->has_call + !!r->id + !!r->name + !!r->text +
+                        !!r->error);
+    put_seq(b, &r->seq, "delta");
+    put_str(b, "id", r->id);
+    if (r->has_call)
+        put_number(b, "call", r->call);
+    put_str(b, "kind", r->kind);
+    put_str(b, "name", r->name);
+    put_bytes(w, "text", r->text, r->ntext);
+    put_str(b, "error", r->error);
+    return emit(w, e);
+}
+
 static void put_kv_head(struct wire_out *w, const struct wire_kv *r)
 {
     struct buf *b = &w->head;

@@ -120,6 +120,17 @@ struct wire_kv {
     uint64_t records;
 };
 
+/* {"t": "delta", "s", "kind", "call", "id", "name", "text", "error"}: a part
+ * of an answer; NULL is absent, and CALL counts where KIND is about one. */
+struct wire_delta {
+    uint64_t seq, call;
+    const char *kind; /* "text", "reasoning", "tool", "arguments", "end" */
+    const char *id, *name, *error;
+    const void *text; /* NTEXT bytes */
+    size_t ntext;
+    bool has_call;
+};
+
 /* ---- writing ---- */
 
 struct wire_out;
@@ -149,6 +160,8 @@ int wire_put_logits(struct wire_out *w, const struct wire_logits *r,
                     struct err *e);
 int wire_put_end(struct wire_out *w, const struct wire_end *r, struct err *e);
 int wire_put_error(struct wire_out *w, const struct wire_error *r,
+                   struct err *e);
+int wire_put_delta(struct wire_out *w, const struct wire_delta *r,
                    struct err *e);
 /* K, V, Z, ids and layers go out from where they lie. */
 int wire_put_kv(struct wire_out *w, const struct wire_kv *r, struct err *e);
