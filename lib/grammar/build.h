@@ -14,7 +14,7 @@
 
 /* White space between two tokens of JSON: up to this many of space, tab, line
  * feed and return; none before and after the whole text. */
-enum { BUILD_SPACE = 32 };
+enum { BUILD_SPACE = 32, BUILD_JSON_DEPTH = 64 };
 
 struct build;
 struct build *build_new(const struct grammar_vocab *v, struct err *e);
@@ -30,13 +30,13 @@ uint32_t build_empty(struct build *b);
 uint32_t build_never(struct build *b);
 uint32_t build_bytes(struct build *b, const void *p, size_t n);
 /* One code point of these, as UTF-8 (a partial one is a state as any other);
- * NOT: one of all others. */
+ * NEGATED: one of all others. */
 uint32_t build_class(struct build *b, const struct dfa_range *r, int n,
-                     bool not );
+                     bool negated);
 /* A text of a regular language over bytes; copied. */
 uint32_t build_dfa(struct build *b, const struct dfa *d);
-/* One token by its id; NOT: any other token. */
-uint32_t build_token(struct build *b, uint32_t id, bool not );
+/* One token by its id; NEGATED: any other token. */
+uint32_t build_token(struct build *b, uint32_t id, bool negated);
 uint32_t build_seq(struct build *b, const uint32_t *node, int n);
 uint32_t build_alt(struct build *b, const uint32_t *node, int n);
 /* MIN to MAX times, MAX -1: without limit. */
@@ -51,6 +51,11 @@ struct build_member {
 };
 uint32_t build_members(struct build *b, const struct build_member *m, int n,
                        uint32_t sep, int min, int max);
+
+/* That white space; and any JSON value, of arrays and objects one in the other
+ * up to BUILD_JSON_DEPTH. */
+uint32_t build_space(struct build *b);
+int build_json(uint32_t *node, struct build *b, struct err *e);
 
 /* A rule that may be used before it has a body, for recursion.  The name is
  * for messages; copied. */
