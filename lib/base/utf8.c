@@ -21,3 +21,22 @@ size_t utf8_tail(const unsigned char *p, size_t n)
     }
     return 0;
 }
+
+bool utf8_all(const void *s, size_t n)
+{
+    const unsigned char *p = s;
+    size_t len;
+    uint32_t cp;
+
+    while (n) {
+        if (*p < 0x80) {
+            p++, n--;
+            continue;
+        }
+        len = utf8_get(p, n, &cp);
+        if (cp == UTF8_BAD)
+            return false;
+        p += len, n -= len;
+    }
+    return true;
+}

@@ -3,6 +3,7 @@
 #ifndef LLM_BASE_UTF8_H
 #define LLM_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -74,5 +75,8 @@ static inline size_t utf8_put(unsigned char *p, uint32_t cp)
 /* How many bytes at the end of P[N] may be the start of a character that
  * more bytes would complete: 0 to 3. */
 size_t utf8_tail(const unsigned char *p, size_t n);
+
+/* Is all of S[N] UTF-8? */
+bool utf8_all(const void *s, size_t n);
 
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "wire/wire_impl.h"
 
 enum { NSEG = 8, HOLD_MAX = 64 << 10 };

@@ -57,25 +57,6 @@ void wire_put_tag(struct buf *b, uint64_t tag)
     buf_put(b, h, cbor_encode_tag(tag, h, sizeof h));
 }
 
-bool utf8_all(const void *s, size_t n)
-{
-    const unsigned char *p = s;
-    size_t len;
-    uint32_t cp;
-
-    while (n) {
-        if (*p < 0x80) {
-            p++, n--;
-            continue;
-        }
-        len = utf8_get(p, n, &cp);
-        if (cp == UTF8_BAD)
-            return false;
-        p += len, n -= len;
-    }
-    return true;
-}
-
 /* A text string must be UTF-8, but file names and messages about foreign bytes
  * may hold anything: what is malformed becomes U+FFFD. */
 void wire_put_text(struct buf *b, const char *s, size_t n)

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "wire/wire_impl.h"
 
 void scan_init(struct scan *s)

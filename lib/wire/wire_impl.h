@@ -77,7 +77,6 @@ const struct entry *scan_find(const struct scan *s, const unsigned char *p,
 /* ---- put.c: CBOR into a buffer, in the shortest form ---- */
 
 enum { HEAD_MAX = 9 };
-bool utf8_all(const void *s, size_t n);
 void wire_put_uint(struct buf *b, uint64_t v);
 void wire_put_int(struct buf *b, int64_t v);
 void wire_put_map(struct buf *b, size_t n);
