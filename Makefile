@@ -94,9 +94,9 @@ $B/bin/gguf-pull: $(call obj,$(wildcard cmd/pull/*.c))
 $B/bin/gguf-inspect: $(call obj,$(wildcard cmd/inspect/*.c))
 $B/bin/tok-encode: $(call obj,$(wildcard cmd/encode/*.c))
 $B/bin/kv-dump: $(call obj,$(wildcard cmd/dump/*.c))
-$B/bin/llm-decode: $(call obj,$(wildcard cmd/decode/*.c))
 $B/bin/llm-prefill: $(call obj,$(wildcard cmd/prefill/*.c))
 $B/bin/llm-sample: $(call obj,$(wildcard cmd/sample/*.c))
+$B/bin/chat-parse: $(call obj,$(wildcard cmd/parse/*.c))
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 enum {
@@ -65,12 +66,22 @@ struct drafter *draft_ngram(int least, struct err *e);
 /* And of the fixed text T[N], which NAME names; copies it. */
 struct drafter *draft_corpus(const char *name, const int32_t *t, size_t n,
                              int least, struct err *e);
-/* The process COMMAND, by the shell: on its standard input it gets the tokens
- * of each sequence, as they come, as JSON Lines of llm-stream(5), and answers
- * each record of tokens with one of its own of what it thinks follows.  It is
- * never waited for longer than WAIT seconds, and never where that does not pay.
- * ERR_IO when there can be no process. */
-struct drafter *draft_process(const char *command, double wait, struct err *e);
+/* A process: on its standard input it gets the tokens of each sequence, as they
+ * come, as JSON Lines of llm-stream(5), and answers each record of tokens with
+ * one of its own, of those that it thinks follow.  ERR_IO when there can be no
+ * process. */
+struct draft_process_opts {
+    const char *command; /* for the shell */
+    const char *hello;   /* the first line; or NULL */
+    double wait; /* seconds: it is never waited for longer than that, and never
+                    where that does not pay */
+    /* Append the text of the tokens T[AT..AT+N-1]; NULL: records have none. */
+    int (*text)(struct buf *out, void *arg, const int32_t *t, int at, int n,
+                struct err *e);
+    void *arg;
+};
+struct drafter *draft_process(const struct draft_process_opts *o,
+                              struct err *e);
 
 /* ---- all of them ---- */
 

@@ -1,29 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * decode.h - what the files of llm-decode share. */
-#ifndef LLM_CMD_DECODE_H
-#define LLM_CMD_DECODE_H
+ * answer.h - what sequences become, in the order of their prompts. */
+#ifndef LLM_CMD_ANSWER_H
+#define LLM_CMD_ANSWER_H
 
-#include "cmd/common/load.h"
+#include "cmd/common/asked.h"
 #include "cmd/common/prompts.h"
 #include "cmd/common/text.h"
-#include "cmd/common/wanted.h"
 #include "run/run.h"
-
-/* ---- asked.c: what is asked for a sequence ---- */
-
-struct asked {
-    struct wanted w;
-    struct stop_set stop;
-};
-
-/* A copy of the COMMON options for one sequence. */
-struct asked *asked_new(const struct asked *common, struct err *e);
-void asked_free(void *q);
-/* Take a "set" record; 1 when it is what llm-prefill tells of the model, and
- * goes no further.  ERR_UNSUPPORTED names an option that is not known. */
-int asked_set(struct asked *q, const struct wire_rec *r, struct err *e);
-
-/* ---- answer.c: results in the order of their prompts ---- */
 
 struct answer;
 

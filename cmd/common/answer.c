@@ -5,7 +5,7 @@
  * it wait, as events in memory.  So the output is the same bytes however many
  * sequences run together.
  */
-#include "cmd/decode/decode.h"
+#include "cmd/common/answer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,7 @@ struct waiting {
 struct answer {
     struct prompt *p;
     bool begun; /* what comes before its tokens is written */
+    bool runs;  /* it did not fail before */
     bool over;
     struct buf wait;
     struct answer *next;
@@ -81,7 +82,10 @@ static int begin(struct answers *a, struct answer *x, struct err *e)
                    (x->p->data && sampling_put_seed(a->out, x->p->seq,
                                                     &asked->w.sampling, e))))
         return -1;
-    return a->echo && x->p->n ? put_ids(a, x->p, e) : 0;
+    /* With log-probabilities it comes token by token. */
+    if (!a->echo || !x->p->n || (asked && asked->w.logprobs >= 0 && x->runs))
+        return 0;
+    return put_ids(a, x->p, e);
 }
 
 static int put_token(struct answers *a, const struct run_event *ev,
@@ -144,7 +148,7 @@ static int put_event(struct answers *a, struct answer *x,
 {
     if (!x->begun && begin(a, x, e))
         return -1;
-    if (ev->kind == RUN_TOKEN)
+    if (ev->kind == RUN_TOKEN || ev->kind == RUN_PROMPT_TOKEN)
         return put_token(a, ev, e);
     if (ev->error && put_error(a, ev, e))
         return -1;
@@ -246,6 +250,7 @@ static void leave(struct answers *a, struct answer *x)
 int answer_event(struct answers *a, struct answer *x,
                  const struct run_event *ev, struct err *e)
 {
+    x->runs |= ev->kind != RUN_END;
     if (ev->kind == RUN_PROMPT)
         return 0;
     if (ev->kind == RUN_END)

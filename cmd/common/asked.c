@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: MIT
- * asked.c - what is asked for a sequence: the options, and its own "set"
- * records over them. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/common/asked.h"
+
 #include <jansson.h>
 #include <stdlib.h>
-
-#include "cmd/decode/decode.h"
 
 struct asked *asked_new(const struct asked *common, struct err *e)
 {
@@ -15,9 +13,10 @@ struct asked *asked_new(const struct asked *common, struct err *e)
         return NULL;
     }
     *q = *common;
-    q->stop = (struct stop_set){0};
+    q->stop = q->ban = (struct stop_set){0};
     if (sampling_copy(&q->w.sampling, &common->w.sampling, e) ||
-        stop_copy(&q->stop, &common->stop, e)) {
+        stop_copy(&q->stop, &common->stop, e) ||
+        stop_copy(&q->ban, &common->ban, e)) {
         asked_free(q);
         return NULL;
     }
@@ -32,29 +31,41 @@ void asked_free(void *data)
         return;
     sampling_fini(&q->w.sampling);
     stop_free(&q->stop);
+    stop_free(&q->ban);
     free(q);
 }
 
-/* "stop": a string, or an array of strings, in place of the common ones. */
-static int set_stop(void *arg, const struct wire_rec *r, const char *key,
-                    struct err *e)
+/* A string, or an array of strings, in place of the common ones. */
+static int set_texts(struct stop_set *to, const struct wire_rec *r,
+                     const char *key, struct err *e)
 {
-    struct asked *q = arg;
     json_t *v = wanted_json(r, key, e), *item;
     size_t n = json_is_array(v) ? json_array_size(v) : v ? 1 : 0;
     int rc = v ? 0 : -1;
 
-    stop_free(&q->stop);
+    stop_free(to);
     for (size_t i = 0; !rc && i < n; i++) {
         item = json_is_array(v) ? json_array_get(v, i) : v;
         if (!json_is_string(item))
             rc = err_set(e, ERR_FORMAT, "key '%s' is no text", key);
         else
-            rc = stop_add(&q->stop, json_string_value(item),
-                          json_string_length(item), e);
+            rc = stop_add(to, json_string_value(item), json_string_length(item),
+                          e);
     }
     json_decref(v);
     return rc;
+}
+
+static int set_stop(void *arg, const struct wire_rec *r, const char *key,
+                    struct err *e)
+{
+    return set_texts(&((struct asked *)arg)->stop, r, key, e);
+}
+
+static int set_ban(void *arg, const struct wire_rec *r, const char *key,
+                   struct err *e)
+{
+    return set_texts(&((struct asked *)arg)->ban, r, key, e);
 }
 
 int asked_set(struct asked *q, const struct wire_rec *r, struct err *e)
@@ -63,6 +74,7 @@ int asked_set(struct asked *q, const struct wire_rec *r, struct err *e)
     static const struct wanted_key keys[] = {{"eog", NULL},
                                              {"sampling", NULL},
                                              {"stop", set_stop},
+                                             {"ban-string", set_ban},
                                              {0}};
 
     return wanted_set(&q->w, r, keys, q, e) ? -1 : wanted_has(r, "eog");
