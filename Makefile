@@ -97,6 +97,7 @@ $B/bin/kv-dump: $(call obj,$(wildcard cmd/dump/*.c))
 $B/bin/llm-prefill: $(call obj,$(wildcard cmd/prefill/*.c))
 $B/bin/llm-sample: $(call obj,$(wildcard cmd/sample/*.c))
 $B/bin/chat-parse: $(call obj,$(wildcard cmd/parse/*.c))
+$B/bin/chat-parse: $(call obj,$(wildcard cmd/parse/*.c))
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread

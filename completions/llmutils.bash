@@ -24,6 +24,20 @@ _llmutils() {
     [[ $cur == = ]] && cur='' prev=${COMP_WORDS[COMP_CWORD - 1]}
     [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
     case $prog in
+    chat-parse)
+        opts='--dialect --reasoning --inside --model --template --tools --text --message --write --null --list --format --output --help --version'
+        valued='-d --dialect --reasoning -m --model --template --tools -f --format -o --output'
+        operands='file ...'
+        case $prev in
+        -d | --dialect) kind='name' ;;
+        --reasoning) kind='name' ;;
+        -m | --model) kind='model' ;;
+        --template) kind='file' ;;
+        --tools) kind='file' ;;
+        -f | --format) kind='words text json cbor' ;;
+        -o | --output) kind='file' ;;
+        esac
+        ;;
     gguf-inspect)
         opts='--all --check --context --diff --format --hash --key --kv-type --quiet --tensors --threads --help --version'
         valued='-c --context --diff -f --format --key --kv-type --tensors -t --threads'
@@ -209,4 +223,4 @@ _llmutils() {
         ;;
     esac
 }
-complete -F _llmutils gguf-inspect gguf-pull kv-dump llm-decode llm-prefill llm-sample tok-decode tok-encode
+complete -F _llmutils chat-parse gguf-inspect gguf-pull kv-dump llm-decode llm-prefill llm-sample tok-decode tok-encode

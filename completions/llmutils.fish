@@ -6,6 +6,23 @@ function __llmutils_cached
     gguf-pull --catalog 2>/dev/null | string replace -f -r ' .* cached$' ''
 end
 
+complete -c chat-parse -e
+complete -c chat-parse -s d -l dialect -x -d 'how the model writes calls; default: auto, by its chat template'
+complete -c chat-parse -l reasoning -x -d 'how it marks reasoning; default: auto, with the dialect'
+complete -c chat-parse -s i -l inside -d 'the prompt ended within reasoning'
+complete -c chat-parse -s m -l model -r -F -a '(__llmutils_cached)' -d 'the model: its chat template, and the text of its control tokens'
+complete -c chat-parse -l template -r -F -d 'a chat template to tell the dialect by'
+complete -c chat-parse -l tools -r -F -d 'the tools: which types their parameters have'
+complete -c chat-parse -s T -l text -d 'inputs are text, an answer each, not token streams'
+complete -c chat-parse -l message -d 'write a line of JSON for each answer: a message for the next turn'
+complete -c chat-parse -s w -l write -d 'the other way: messages in, text out'
+complete -c chat-parse -s 0 -l null -d 'with --write: a NUL after each text'
+complete -c chat-parse -s l -l list -d 'list the dialects'
+complete -c chat-parse -s f -l format -x -a 'text json cbor' -d 'write this form; default: text on a terminal, else cbor'
+complete -c chat-parse -s o -l output -r -F -d 'write there, not to standard output'
+complete -c chat-parse -s h -l help -d 'print this help'
+complete -c chat-parse -s V -l version -d 'print the version'
+
 complete -c gguf-inspect -e
 complete -c gguf-inspect -a '(__llmutils_cached)' -d 'cached model'
 complete -c gguf-inspect -l all -d 'show whole arrays and strings'
