@@ -60,6 +60,8 @@ int grammar_schema(struct grammar **out, const char *json, size_t n,
 int grammar_json(struct grammar **out, const struct grammar_vocab *v,
                  struct err *e);
 void grammar_free(struct grammar *g);
+/* Bytes that its states and what it knows of tokens take. */
+size_t grammar_memory(const struct grammar *g);
 
 /* ---- states ---- */
 

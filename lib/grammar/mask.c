@@ -52,6 +52,11 @@ static void forget_locals(struct grammar *g)
     g->local_memory = 0;
 }
 
+size_t grammar_memory(const struct grammar *g)
+{
+    return state_memory(g) + g->local_memory;
+}
+
 void mask_fini(struct grammar *g)
 {
     forget_locals(g);
