@@ -99,12 +99,26 @@ setup() {
     [ -z "$(find c cache -type f)" ]
 }
 
-@test "--share: what a killed maker left goes, what a living one makes stays" {
-    export LLM_CACHE=$PWD/cache
+@test "--share: panels that are not what packing makes now are made again" {
+    export LLM_CACHE=$BATS_TEST_TMPDIR/cache
     prompt 1 2 3 >in
     llm-decode -q -n 3 --temp 0 --ignore-eos m.gguf in >want
     llm-decode -q -n 3 --temp 0 --ignore-eos --share m.gguf in | cmp - want
-    f=$(find cache -name '*.pack')
+    f=$(find "$LLM_CACHE" -name '*.pack')
+    cp "$f" made
+    printf '\xff%.0s' {1..64} | dd of="$f" bs=1 seek=4096 conv=notrunc status=none
+    run ! cmp -s "$f" made
+    llm-decode -q -n 3 --temp 0 --ignore-eos --share m.gguf in | cmp - want
+    cmp "$f" made
+    rm made
+}
+
+@test "--share: what a killed maker left goes, what a living one makes stays" {
+    export LLM_CACHE=$BATS_TEST_TMPDIR/cache
+    prompt 1 2 3 >in
+    llm-decode -q -n 3 --temp 0 --ignore-eos m.gguf in >want
+    llm-decode -q -n 3 --temp 0 --ignore-eos --share m.gguf in | cmp - want
+    f=$(find "$LLM_CACHE" -name '*.pack')
     rm "$f"
     echo half >"$f.new-1"
     echo half >"$f.new-2"
@@ -113,7 +127,7 @@ setup() {
     flock "$f.new-2" sh -c 'echo >held; while [ -e held ]; do sleep .05; done' 3>&- &
     read -r <held
     llm-decode -q -n 3 --temp 0 --ignore-eos --share m.gguf in | cmp - want
-    [ "$(find cache -type f | sort)" = "$f"$'\n'"$f.new-2" ]
+    [ "$(find "$LLM_CACHE" -type f | sort)" = "$f"$'\n'"$f.new-2" ]
     rm held
     wait
 }

@@ -6,7 +6,7 @@
  * the weights are laid out.  A file of the same MODEL and another STATE is
  * stale, and goes when a new one is made.
  *
- *   0     magic, version, size of the file, STATE and LAYOUT, finished
+ *   0     magic, version, finished, size of the file, STATE and LAYOUT
  *   40    XXH3-64 of the 40 bytes before
  *   4096  panels
  *
@@ -136,6 +136,26 @@ static int open_dir(const char *path)
     return fd;
 }
 
+/* Are the first panels of all weights at P what pack() makes now?  A version
+ * that somebody forgot to raise must not become wrong results. */
+static bool current(const struct share *s, const char *p)
+{
+    size_t most = 1;
+    char *panel;
+    bool good;
+
+    for (size_t i = 0; i < s->nw; i++)
+        most = s->w[i]->panel > most ? s->w[i]->panel : most;
+    panel = malloc(most);
+    good = panel;
+    for (size_t i = 0; i < s->nw && good; i++) {
+        cpu_weight_pack(s->w[i], 0, 0, panel);
+        good = !memcmp(panel, p + s->offset[i], s->w[i]->panel);
+    }
+    free(panel);
+    return good;
+}
+
 /* Map FD, which is a finished file of ours, or else is not taken. */
 static bool map_file(const struct share *s, int fd, struct cpu_region *r)
 {
@@ -154,6 +174,10 @@ static bool map_file(const struct share *s, int fd, struct cpu_region *r)
 #ifdef MADV_HUGEPAGE
     madvise(p, (size_t)s->size, MADV_HUGEPAGE);
 #endif
+    if (!current(s, (const char *)p + DATA)) {
+        munmap(p, (size_t)s->size);
+        return false;
+    }
     r->map = p;
     r->map_n = (size_t)s->size;
     r->p = r->map + DATA;
