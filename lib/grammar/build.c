@@ -527,6 +527,7 @@ int build_grammar(struct grammar **out, struct build *b, uint32_t root,
     int rc = -1;
 
     *out = NULL;
+    root = build_fuse(b, root);
     if (b->err.code)
         err_set(e, b->err.code, "%s", b->err.msg);
     else if (!(g = calloc(1, sizeof *g)))

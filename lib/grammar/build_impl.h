@@ -18,6 +18,8 @@ struct build {
 
 /* The node of these words. */
 uint32_t build_words(struct build *b, const uint32_t *w, size_t n);
+/* fuse.c: ROOT with its small regular parts as terminals. */
+uint32_t build_fuse(struct build *b, uint32_t root);
 /* Keep a failure, unless there is one already; 0. */
 uint32_t build_fail(struct build *b, enum err_code code, const char *what);
 

@@ -73,6 +73,16 @@ void nfa_join(struct nfa *m, uint32_t loop, uint32_t body)
         nodes(m)[loop].other = body;
 }
 
+/* A split in a circle. */
+uint32_t nfa_never(struct nfa *m)
+{
+    uint32_t never = nfa_loop(m, 0);
+
+    if (!m->err.code)
+        nodes(m)[never].to = nodes(m)[never].other = never;
+    return never;
+}
+
 uint32_t nfa_anchor(struct nfa *m, enum nfa_kind kind, uint32_t next)
 {
     return add(m, (struct nfa_node){(uint8_t)kind, next, 0});
@@ -105,14 +115,10 @@ static void symbols_to(struct buf *set, const struct dfa *d, uint32_t s,
  * other is the chain of its symbols. */
 uint32_t nfa_dfa_before(struct nfa *m, const struct dfa *d, uint32_t next)
 {
-    uint32_t base = count(m), dead = dfa_dead(d), never;
+    uint32_t base, dead = dfa_dead(d), never;
     struct buf set = {0};
 
-    /* A split in a circle is where nothing comes from. */
-    never = nfa_loop(m, 0);
-    nfa_join(m, never, never);
-    if (!m->err.code)
-        nodes(m)[never].to = never;
+    never = nfa_never(m);
     base = count(m);
     for (uint32_t s = 0; s < d->n; s++)
         nfa_loop(m, d->ends[s] ? next : never);
@@ -157,7 +163,7 @@ struct det {
     uint32_t *stack, *set, nset;
     struct intern state;
     struct buf next, ends;
-    uint64_t steps;
+    uint64_t steps, max_steps;
 };
 
 static int bounds(struct det *d, struct err *e)
@@ -233,7 +239,7 @@ static int refine(struct det *d, uint32_t set, struct err *e)
     d->nclass += moved.n;
     intern_free(&moved);
     free(had);
-    return d->steps > DFA_MAX_STEPS ? dfa_too_large(e) : 0;
+    return d->steps > d->max_steps ? dfa_too_large(e) : 0;
 }
 
 static int classes(struct det *d, struct err *e)
@@ -336,7 +342,7 @@ static int step(struct det *d, uint32_t s, uint32_t c, struct err *e)
     if (to == INTERN_NONE)
         return err_nomem(e);
     buf_put(&d->next, &to, sizeof to);
-    return d->steps > DFA_MAX_STEPS ? dfa_too_large(e) : 0;
+    return d->steps > d->max_steps ? dfa_too_large(e) : 0;
 }
 
 static int determinize(struct det *d, uint32_t start, struct err *e)
@@ -380,7 +386,8 @@ static void det_fini(struct det *d)
 
 int nfa_dfa(struct dfa **out, struct nfa *m, uint32_t start, struct err *e)
 {
-    struct det d = {.m = m};
+    struct det d = {.m = m,
+                    .max_steps = m->max_steps ? m->max_steps : DFA_MAX_STEPS};
     struct dfa *a = NULL;
     int rc = 0;
 
@@ -397,6 +404,7 @@ int nfa_dfa(struct dfa **out, struct nfa *m, uint32_t start, struct err *e)
         memcpy(a->class, d.class, d.nbound * sizeof *a->class);
         rc = dfa_minimize(a, e);
     }
+    m->steps += d.steps;
     det_fini(&d);
     if (rc)
         dfa_free(a);

@@ -24,6 +24,7 @@ struct nfa {
     struct buf node;   /* struct nfa_node */
     struct intern set; /* pairs: first symbol, and the one after the last */
     struct err err;
+    uint64_t steps, max_steps; /* of nfa_dfa(): taken; 0: DFA_MAX_STEPS */
 };
 
 enum { NFA_MAX = 200000 };
@@ -36,6 +37,8 @@ uint32_t nfa_split(struct nfa *m, uint32_t a, uint32_t b);
 /* A split that nfa_join() completes: for loops. */
 uint32_t nfa_loop(struct nfa *m, uint32_t next);
 void nfa_join(struct nfa *m, uint32_t loop, uint32_t body);
+/* What nothing comes from. */
+uint32_t nfa_never(struct nfa *m);
 /* NFA_BEGIN, only at the start of the text; NFA_LAST, only at its end. */
 uint32_t nfa_anchor(struct nfa *m, enum nfa_kind kind, uint32_t next);
 /* A text of D, and then NEXT. */
