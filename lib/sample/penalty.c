@@ -8,16 +8,7 @@
 #include "kernels/op/math/math.h"
 #include "sample/sample_impl.h"
 
-void step_bias(struct sampler *s)
-{
-    float *x = choice_edit(s);
-
-    for (int i = 0; i < s->o.nbias; i++)
-        x[s->bias[i].id] += s->bias[i].add;
-    choice_edited(s);
-}
-
-/* A penalty alone does not rule out a token, nor make it certain. */
+/* A bias or a penalty alone does not rule out a token, nor make it certain. */
 static float finite(double x)
 {
     return x < -(double)FLT_MAX  ? -FLT_MAX
@@ -25,10 +16,33 @@ static float finite(double x)
                                  : (float)x;
 }
 
+void step_bias(struct sampler *s)
+{
+    float *x = choice_edit(s);
+
+    for (int i = 0; i < s->o.nbias; i++) {
+        float *y = &x[s->bias[i].id];
+
+        /* What is not finite stays, to be found. */
+        if (isfinite(*y))
+            *y = finite((double)*y + (double)s->bias[i].add);
+    }
+    choice_edited(s);
+}
+
 /* Where the last LAST of N tokens begin; -1: all. */
 static int start(int n, int last)
 {
     return last >= 0 && n > last ? n - last : 0;
+}
+
+static float penalized(const struct sample_opts *o, double x, uint32_t times)
+{
+    double by = (double)o->repeat_penalty;
+
+    x = x > 0 ? x / by : x * by;
+    return finite(x - (times * (double)o->frequency_penalty +
+                       (double)o->presence_penalty));
 }
 
 void step_penalties(struct sampler *s, const int32_t *history, int n)
@@ -47,14 +61,8 @@ void step_penalties(struct sampler *s, const int32_t *history, int n)
         if (!times)
             continue; /* none of ours, or done */
         s->count[id] = 0;
-        if (x[id] == -INFINITY)
-            continue;
-        if (x[id] > 0)
-            x[id] /= o->repeat_penalty;
-        else
-            x[id] *= o->repeat_penalty;
-        x[id] -= (float)times * o->frequency_penalty + o->presence_penalty;
-        x[id] = finite((double)x[id]);
+        if (isfinite(x[id]))
+            x[id] = penalized(o, (double)x[id], times);
     }
     choice_edited(s);
 }
@@ -190,7 +198,7 @@ static int penalize(struct sampler *s, const int32_t *h, int n, int limit,
             return -1;
         if (m)
             s->count[id] = 0;
-        if (is || x[id] == -INFINITY)
+        if (is || !isfinite(x[id]))
             continue;
         x[id] = finite((double)x[id] -
                        (double)o->dry_multiplier *

@@ -8,29 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/rng.h"
 #include "sample/select.h"
+#include "tests/unit/draws.h"
 #include "tests/unit/tap.h"
 
 enum { MAXN = 6000 };
-
-static uint64_t rnd_at;
-
-/* Numbers for tests: in [0, 1), one after the other. */
-static double rnd(void)
-{
-    return rng_unit(20, 11, rnd_at++);
-}
-
-/* About normal, of standard deviation S. */
-static float normal(double s)
-{
-    double sum = 0;
-
-    for (int i = 0; i < 12; i++)
-        sum += rnd();
-    return (float)(s * (sum - 6));
-}
 
 /* ---- the plain sampler ---- */
 
@@ -109,18 +91,6 @@ static void ref_chain(struct ref *r, const struct sample_opts *o, int n)
 
 /* ---- helpers ---- */
 
-static struct sample_opts off(void)
-{
-    struct sample_opts o;
-
-    sample_defaults(&o);
-    o.temp = 1;
-    o.top_k = 0;
-    o.top_p = 1;
-    o.min_p = 0;
-    return o;
-}
-
 /* The token at POS; -1 when there is none, with the reason in E. */
 static long pick(const struct sample_opts *o, const float *x, int n,
                  uint64_t pos, struct err *e)
@@ -145,34 +115,6 @@ static uint32_t support(const struct sample_opts *o, const float *x, int n)
             seen |= 1u << r.id;
     sampler_free(s);
     return seen;
-}
-
-/* Is chi-square of COUNT[N], TOTAL draws of probabilities P, what chance gives?
- * 4.5 standard deviations, the seeds being fixed. */
-static bool plausible(const int *count, const double *p, int n, int total)
-{
-    double chi = 0, rest = 0, got = 0, df = -1;
-
-    for (int i = 0; i < n; i++) {
-        double want = p[i] * total;
-
-        if (count[i] && p[i] <= 0)
-            return false;
-        if (want < 8) { /* too few: all such together */
-            rest += want;
-            got += count[i];
-            continue;
-        }
-        chi += (count[i] - want) * (count[i] - want) / want;
-        df++;
-    }
-    if (rest >= 8) {
-        chi += (got - rest) * (got - rest) / rest;
-        df++;
-    } else if (got > 30) {
-        return false;
-    }
-    return df < 1 || chi < df + 4.5 * sqrt(2 * df);
 }
 
 /* ---- tests ---- */
@@ -273,8 +215,9 @@ static void test_top(void)
             qsort(all, finite, sizeof *all, by_item);
             good &= select_scan(max, &top, x, n, NULL);
             if (finite)
-                first &= top == select_score(all[0]) &&
-                         select_first(max, top, x, n, NULL) == select_id(all[0]);
+                first &=
+                    top == select_score(all[0]) &&
+                    select_first(max, top, x, n, NULL) == select_id(all[0]);
             for (size_t k = 1; k <= n; k = k * 3 / 2 + 1) {
                 size_t want = k < finite ? k : finite;
 
@@ -283,7 +226,8 @@ static void test_top(void)
             }
             if (!finite)
                 continue;
-            m = select_from(list, select_score(all[finite / 2]), max, x, n, NULL);
+            m = select_from(list, select_score(all[finite / 2]), max, x, n,
+                            NULL);
             for (size_t k = 1; k < m; k++)
                 from &= select_id(list[k - 1]) < select_id(list[k]);
             select_sort(list, m, room);
