@@ -75,6 +75,7 @@ int main(int argc, char **argv)
     if (tok_open(&t, g, pre, &e) || !(r.enc = tok_enc_new(t, r.flags, &e)))
         die(&e);
     r.t = t;
+    gguf_vocab_id(r.vocab, g);
     if (!by_line && !by_json &&
         !(r.pool = pool_new(threads > 0 ? threads : cpu_threads(), &e)))
         die(&e);

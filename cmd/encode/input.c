@@ -10,8 +10,7 @@
 
 enum { CHUNK = 1 << 20 };
 
-/* Read more behind what is in r->in; how much, -1 for an error. */
-static ssize_t fill(struct run *r, int fd, const char *name, struct err *e)
+ssize_t input_fill(struct run *r, int fd, const char *name, struct err *e)
 {
     unsigned char *to = buf_reserve(&r->in, CHUNK);
     ssize_t n;
@@ -35,10 +34,12 @@ int encode_text(void *run, int fd, const char *name, struct err *e)
     size_t used, enough = 0;
     ssize_t n;
 
-    begin_sequence(r);
     r->in.n = 0;
+    if (spans_sniff(r, fd, name, e))
+        return e->code ? -1 : encode_spans(r, fd, name, e);
+    begin_sequence(r);
     do {
-        n = fill(r, fd, name, e);
+        n = input_fill(r, fd, name, e);
         if (n < 0)
             return -1;
         if (n && r->in.n < enough)
@@ -149,7 +150,7 @@ static int each_line(struct run *r, int fd, const char *name,
     do {
         unsigned char *p, *end, *nl;
 
-        n = fill(r, fd, name, e);
+        n = input_fill(r, fd, name, e);
         if (n < 0)
             return -1;
         p = r->in.p;

@@ -160,8 +160,9 @@ static const unsigned char *encode_range(struct tok_enc *enc,
         len = 0;
         if ((size_t)(end - stop) > t->special_max)
             look = stop + t->special_max;
-        q = part = special_find(t, enc->flags, p, look, last && look == end,
-                                &id, &len);
+        q = part = special_find(
+            t, enc->flags, enc->plain ? enc->plain + (p - enc->text) : NULL, p,
+            look, last && look == end, &id, &len);
         if (!len && look < end)
             q = part = end;
         if (t->strip && (!len || t->strip[id] & STRIP_LEFT) &&
@@ -256,6 +257,21 @@ int tok_encode(struct tok_enc *enc, struct tok_ids *ids, const void *p,
     return tok_feed(enc, ids, p, n, true, &used, e);
 }
 
+int tok_encode_spans(struct tok_enc *enc, struct tok_ids *ids, const void *p,
+                     const unsigned char *plain, size_t n, struct err *e)
+{
+    unsigned flags = enc->flags;
+    int rc;
+
+    enc->flags |= TOK_SPECIAL | (flags & TOK_ADD_EOS ? 0u : TOK_NO_EOS);
+    enc->text = p;
+    enc->plain = plain;
+    rc = tok_encode(enc, ids, p, n, e);
+    enc->text = enc->plain = NULL;
+    enc->flags = flags;
+    return rc;
+}
+
 /* ---- threads ---- */
 
 enum { SHARE_MIN = 32 << 10, CUT_REACH = 4 << 10 };
@@ -285,7 +301,7 @@ static bool special_near(const struct tok *t, unsigned flags,
     uint32_t id;
 
     while (q <= p && q < to) {
-        q = special_find(t, flags, q, to, true, &id, &len);
+        q = special_find(t, flags, NULL, q, to, true, &id, &len);
         if (len && q <= p && q + len >= p)
             return true;
         q++;

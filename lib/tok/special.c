@@ -97,8 +97,10 @@ int special_open(struct tok *t, struct err *e)
 }
 
 /* The longest special token at P: its length, 0 for none.  *CUT says that END
- * came before the trie knew. */
-static size_t longest(const struct tok *t, bool control, const unsigned char *p,
+ * came before the trie knew.  None but a user-defined one has a byte that PLAIN
+ * (NULL: none) marks. */
+static size_t longest(const struct tok *t, bool control,
+                      const unsigned char *plain, const unsigned char *p,
                       const unsigned char *end, uint32_t *id, bool *cut)
 {
     uint32_t node = TRIE_ROOT;
@@ -112,6 +114,8 @@ static size_t longest(const struct tok *t, bool control, const unsigned char *p,
             *cut = true;
             return best;
         }
+        if (plain && plain[q - p])
+            control = false;
         node = trie_next(&t->special, node, *q);
         if (!node)
             return best;
@@ -124,10 +128,12 @@ static size_t longest(const struct tok *t, bool control, const unsigned char *p,
 }
 
 const unsigned char *special_find(const struct tok *t, unsigned flags,
+                                  const unsigned char *plain,
                                   const unsigned char *p,
                                   const unsigned char *end, bool final,
                                   uint32_t *id, size_t *len)
 {
+    const unsigned char *from = p;
     bool control = flags & TOK_SPECIAL, cut;
 
     *len = 0;
@@ -136,7 +142,8 @@ const unsigned char *special_find(const struct tok *t, unsigned flags,
     for (; p < end; p++) {
         if (!t->special_first[control][*p])
             continue;
-        *len = longest(t, control, p, end, id, &cut);
+        *len = longest(t, control, plain ? plain + (p - from) : NULL, p, end,
+                       id, &cut);
         if (cut && !final) {
             *len = 0;
             return p;

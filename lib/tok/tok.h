@@ -112,7 +112,13 @@ void tok_enc_free(struct tok_enc *enc);
 int tok_encode(struct tok_enc *enc, struct tok_ids *ids, const void *p,
                size_t n, struct err *e);
 
-/* The same, text by parts: begin, then feed with LAST set for the final part.
+/* The same for a chat: TOK_SPECIAL counts as given, but control tokens are made
+ * only of bytes whose PLAIN[i] is 0; and there is no EOS without TOK_ADD_EOS.
+ */
+int tok_encode_spans(struct tok_enc *enc, struct tok_ids *ids, const void *p,
+                     const unsigned char *plain, size_t n, struct err *e);
+
+/* tok_encode(), text by parts: begin, then feed with LAST set for the final part.
  * feed() takes as much of P[N] as it can tell the tokens of, and says how much
  * in *USED; give the rest again, with more behind it.  With LAST it takes
  * all.  The tokens are those of the parts joined, however they are cut. */

@@ -168,6 +168,7 @@ struct tok_enc {
     struct piece_cache cache;
     struct buf work[6]; /* the methods' own */
     uint32_t bos;       /* put just now, nothing after it; or NO_ID */
+    const unsigned char *text, *plain; /* of tok_encode_spans(), else NULL */
     struct tok_enc **worker;
     int nworker;
     struct tok_ids own; /* what a worker found */
@@ -229,8 +230,10 @@ int rwkv_unescape(struct buf *out, struct gguf_str s);
 int special_open(struct tok *t, struct err *e);
 /* The first special token in P..END, with its id and length; END when there
  * is none.  If not FINAL and bytes after END could make one, *LEN is 0 and the
- * place where it would begin is returned. */
+ * place where it would begin is returned.  PLAIN, NULL for none, marks bytes
+ * from P on of which no control token is made. */
 const unsigned char *special_find(const struct tok *t, unsigned flags,
+                                  const unsigned char *plain,
                                   const unsigned char *p,
                                   const unsigned char *end, bool final,
                                   uint32_t *id, size_t *len);

@@ -5,6 +5,7 @@
  * doubling, but only when it is full of bytes that have arrived.  Bytes are
  * moved at most once, when more must be read behind an unfinished record.
  */
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <poll.h>
@@ -46,6 +47,19 @@ void wire_in_close(struct wire_in *in)
     free(in);
 }
 
+int wire_in_begin(struct wire_in *in, const void *p, size_t n, struct err *e)
+{
+    assert(!in->n);
+    if (!n)
+        return 0;
+    in->p = malloc(n);
+    if (!in->p)
+        return err_nomem(e);
+    memcpy(in->p, p, n);
+    in->n = in->cap = n;
+    return 0;
+}
+
 void wire_in_before(struct wire_in *in, void (*fn)(void *), void *arg)
 {
     in->before = fn;
@@ -84,7 +98,7 @@ static int fill(struct wire_in *in, struct err *e)
         in->pos = 0;
     }
     if (in->cap - in->n < READ_MIN) {
-        size_t cap = in->cap ? 2 * in->cap : 2 * READ_MIN;
+        size_t cap = 2 * in->cap > 2 * READ_MIN ? 2 * in->cap : 2 * READ_MIN;
         unsigned char *p = realloc(in->p, cap);
 
         if (!p)

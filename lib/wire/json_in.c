@@ -200,7 +200,8 @@ static int put_field(struct buf *b, const struct member *m, const char *kind,
     if ((tokens && array && !strcmp(m->key, "lp")) ||
         (!strcmp(kind, "logits") && array && !strcmp(m->key, "v")))
         return put_floats(b, m, e);
-    if (tokens && json_is_string(m->v) && !strcmp(m->key, "text")) {
+    if ((tokens || !strcmp(kind, "text")) && json_is_string(m->v) &&
+        !strcmp(m->key, "text")) {
         wire_put_bytes_head(b, json_string_length(m->v));
         buf_put(b, json_string_value(m->v), json_string_length(m->v));
         return 0;

@@ -404,6 +404,18 @@ static void put_bytes(struct wire_out *w, const char *key, const void *p,
     attach(w, p, n);
 }
 
+int wire_put_span(struct wire_out *w, const struct wire_span *r, struct err *e)
+{
+    struct buf *b = begin(w);
+
+    wire_put_map(b, 4);
+    put_seq(b, &r->seq, "text");
+    put_bytes(w, "text", r->text, r->ntext);
+    wire_put_key(b, "control");
+    wire_put_bool(b, r->control);
+    return emit(w, e);
+}
+
 int wire_put_delta(struct wire_out *w, const struct wire_delta *r,
                    struct err *e)
 {

@@ -94,6 +94,22 @@ static int load_error(struct wire_in *in, struct wire_rec *rec, struct err *e)
                : 0;
 }
 
+static int load_span(struct wire_in *in, struct wire_rec *rec, struct err *e)
+{
+    struct wire_span *k = &rec->span;
+    struct value v;
+
+    k->seq = rec->seq;
+    k->control = false;
+    if (!find_value(&v, &in->keys, rec->map, "text"))
+        return err_set(e, ERR_FORMAT, "text without text");
+    in->text.n = 0;
+    return get_bytes(&k->text, &k->ntext, &v, &in->text, e) ||
+                   wire_get_bool(&k->control, rec, "control", e) < 0
+               ? -1
+               : 0;
+}
+
 static int load_header(struct wire_in *in, struct wire_rec *rec, struct err *e)
 {
     struct wire_header *h = &in->header;
@@ -143,6 +159,7 @@ int rec_load(struct wire_in *in, struct wire_rec *rec, struct err *e)
         {"end", WIRE_END, load_end},
         {"error", WIRE_ERROR, load_error},
         {"kv", WIRE_KV, NULL},
+        {"text", WIRE_SPAN, load_span},
     };
     struct value v;
 

@@ -54,6 +54,7 @@ enum wire_kind {
     WIRE_END,
     WIRE_ERROR,
     WIRE_KV,   /* wire_get_kv() looks into it */
+    WIRE_SPAN, /* "t" is "text" */
     WIRE_OTHER /* any other "t": pass it on with wire_put() */
 };
 
@@ -72,6 +73,14 @@ struct wire_tokens {
     /* For writing: N * NTOP tokens that might have stood there, or NULL. */
     const struct wire_top *top;
     size_t ntop;
+};
+
+/* {"t": "text", "s", "text", "control"}: text that is no tokens yet */
+struct wire_span {
+    uint64_t seq;
+    const void *text; /* NTEXT bytes */
+    size_t ntext;
+    bool control; /* spellings of control tokens in it become them */
 };
 
 /* {"t": "logits", "s", "pos", "v"} */
@@ -161,6 +170,7 @@ int wire_put_logits(struct wire_out *w, const struct wire_logits *r,
 int wire_put_end(struct wire_out *w, const struct wire_end *r, struct err *e);
 int wire_put_error(struct wire_out *w, const struct wire_error *r,
                    struct err *e);
+int wire_put_span(struct wire_out *w, const struct wire_span *r, struct err *e);
 int wire_put_delta(struct wire_out *w, const struct wire_delta *r,
                    struct err *e);
 /* K, V, Z, ids and layers go out from where they lie. */
@@ -189,6 +199,7 @@ struct wire_rec {
         struct wire_logits logits;
         struct wire_end end;
         struct wire_error error;
+        struct wire_span span;
     };
     const unsigned char *raw; /* the whole record as CBOR, NRAW bytes */
     size_t nraw;
@@ -202,6 +213,8 @@ struct wire_rec {
 int wire_in_open(struct wire_in **in, int fd, const char *name, struct err *e);
 /* NULL may be closed. */
 void wire_in_close(struct wire_in *in);
+/* P[N], which were read from FD already, come before what is read from it. */
+int wire_in_begin(struct wire_in *in, const void *p, size_t n, struct err *e);
 /* Call FN(ARG) each time before more is read, which may wait: time to flush. */
 void wire_in_before(struct wire_in *in, void (*fn)(void *), void *arg);
 
