@@ -2,7 +2,7 @@
  * call.c - a call by its pattern: literals and names. */
 #include "chat/chat_impl.h"
 
-enum { AGAIN = 8 }; /* bytes may be read this often */
+enum { AGAIN = 2 }; /* how often, on average, bytes may be read again */
 
 static const char cut_off[] = "cut off";
 
@@ -14,10 +14,12 @@ bool name_valid(const struct buf *b)
     return b->n && b->n <= CHAT_MAX_NAME;
 }
 
-/* Where nothing stands around a name it is narrower. */
-static bool bare_name_byte(unsigned char b)
+/* Where no quotes stand around a name it is narrower. */
+static bool field_takes(char op, unsigned char b)
 {
-    return b > ' ' && b != 0x7f && !strchr("<>{}\"'\\`", b);
+    if (op == *NAME)
+        return b > ' ' && b != 0x7f && !strchr("<>{}\"'\\`", b);
+    return b >= ' ' && b != '<';
 }
 
 static void forget(struct chat *c)
@@ -48,7 +50,10 @@ static void done(struct chat *c)
         emit_puts(&c->m, CHAT_ARGUMENTS, c->nparams ? "}" : "{}");
     emit_end(&c->m, NULL);
     forget(c);
+    /* What comes now is the next call, or no call at all. */
     c->opener = 0;
+    c->from = c->at;
+    c->logging = true;
 }
 
 /* What may follow: it is logged, as it may be something else. */
@@ -58,7 +63,7 @@ static void expect_next(struct chat *c)
     c->nspace = 0;
     match_init(&c->match);
     match_pattern(&c->match, c->d->pattern[c->pattern].text, c->pc);
-    if (!c->opener || c->committed)
+    if (c->committed)
         c->from = c->at;
     c->logging = true;
     if (!c->match.n)
@@ -264,8 +269,8 @@ static void field_byte(struct chat *c, unsigned char b)
     i = match_byte(&c->match, b, out, &n);
     buf_put(to, out, n);
     for (size_t k = 0; k < n; k++)
-        if (*c->pc == *NAME && !bare_name_byte((unsigned char)out[k])) {
-            call_fail(c, NULL);
+        if (!field_takes(*c->pc, (unsigned char)out[k])) {
+            call_fail(c, "a name is wrong");
             return;
         }
     if (to->n > CHAT_MAX_NAME)

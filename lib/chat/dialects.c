@@ -72,7 +72,7 @@ static const struct chat_dialect dialects[] = {
      "Llama 3.1, 3.2 and 3.3",
      "none",
      "",
-     "; ",
+     "",
      {{.text = OBJECTS, .start = true},
       {.text = "<|python_tag|>" SPACE("") OBJECTS, .only = ""},
       {.text = "<|python_tag|>" SPACE("") NAME

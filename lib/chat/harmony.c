@@ -10,7 +10,7 @@
  */
 #include "chat/chat_impl.h"
 
-enum { MAX_HEADER = 1024 };
+enum { MAX_HEADER = 512 };
 
 static const char message[] = "<|message|>";
 static const char *const ends[] = {"<|end|>", "<|call|>", "<|return|>"};
@@ -203,9 +203,9 @@ static void body_byte(struct chat *c, unsigned char b)
     size_t n;
     int i;
 
-    if (c->body == CHAT_TOOL && !c->any && scan_space(b))
+    if (c->body == CHAT_TOOL && !c->any && !c->match.nhold && scan_space(b))
         return;
-    if (c->body == CHAT_TOOL && !c->any && b != '<')
+    if (c->body == CHAT_TOOL && !c->any && !c->match.nhold && b != '<')
         args_start(c, b);
     if (c->body == CHAT_TOOL && c->any && !c->code) {
         json_byte(c, b);

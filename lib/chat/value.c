@@ -95,9 +95,16 @@ void value_byte(struct chat *c, unsigned char b)
 /* What was held back of a value that is cut off. */
 void value_finish(struct chat *c)
 {
+    struct scan_json s = {0};
+    bool json = true;
+
     value_put(c, c->match.hold, c->match.nhold);
     c->match.nhold = 0;
-    if (!c->streaming)
+    for (size_t i = 0; i < c->value.n && json; i++)
+        json = scan_byte(&s, c->value.p[i]);
+    if (!c->streaming && !json)
+        stream(c);
+    else if (!c->streaming)
         emit_json(&c->m, c->value.p, c->value.n);
 }
 

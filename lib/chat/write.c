@@ -19,6 +19,7 @@ struct writer {
     const struct chat_opts *o;
     const struct chat_message *m;
     size_t call;
+    bool plain;         /* without patterns for some tools */
     struct buf members; /* of its arguments */
     size_t at;
     struct buf text; /* of the value, where it is a string */
@@ -213,20 +214,39 @@ static void put_id(struct writer *w)
     buf_printf(w->out, ":%zu", w->call);
 }
 
-/* The pattern for a call: the one for its tool, or else the first. */
-static const char *pattern_for(const struct chat_dialect *d,
-                               const struct chat_call *c)
+static bool is_blank(const struct buf *b)
 {
-    for (int i = 0; i < MAX_PATTERNS && d->pattern[i].text; i++) {
-        const char *only = d->pattern[i].only;
+    for (size_t i = 0; i < b->n; i++)
+        if (!scan_space(b->p[i]))
+            return false;
+    return true;
+}
 
-        for (size_t n; only && *only; only += n + 1) {
-            n = strcspn(only, " ");
-            if (n == c->name.n && !memcmp(only, c->name.p, n))
-                return d->pattern[i].text;
-        }
+/* Is the name among the words of ONLY? */
+static bool is_for(const char *only, const struct buf *name)
+{
+    for (size_t n; only && *only; only += n + 1) {
+        n = strcspn(only, " ");
+        if (n == name->n && !memcmp(only, name->p, n))
+            return true;
     }
-    return d->pattern[0].text;
+    return false;
+}
+
+/* The pattern for the next call, after one that was written as NOW: one for its
+ * tool, or else one that is for all. */
+static const char *pattern_for(const struct writer *w, const char *now)
+{
+    const struct pattern *p = w->d->pattern;
+    bool begun = w->call || !is_blank(&w->m->content);
+
+    for (int i = 0; i < MAX_PATTERNS && p[i].text; i++)
+        if (!w->plain && is_for(p[i].only, &w->m->call[w->call].name))
+            return p[i].text;
+    for (int i = 0; i < MAX_PATTERNS && p[i].text; i++)
+        if (now == p[i].text && (!p[i].only || !*p[i].only))
+            return now;
+    return p[0].start && begun ? p[1].text : p[0].text;
 }
 
 /* Is the group at PC, of kind PC[-1], to be written now? */
@@ -238,7 +258,7 @@ static bool enter(const struct writer *w, const char *text, const char *pc)
         return w->at < w->members.n;
     if (w->call == w->m->ncall)
         return false;
-    return pc[-1] == *CALLS ? pattern_for(w->d, c) == text : c->id.n > 0;
+    return pc[-1] == *CALLS ? pattern_for(w, text) == text : c->id.n > 0;
 }
 
 static void put_field(struct writer *w, char op)
@@ -300,20 +320,14 @@ static void put_pattern(struct writer *w, const char *text)
     }
 }
 
-static bool is_blank(const struct buf *b)
-{
-    for (size_t i = 0; i < b->n; i++)
-        if (!scan_space(b->p[i]))
-            return false;
-    return true;
-}
-
 static int put_message(struct writer *w, const struct chat_style *style,
                        struct err *e)
 {
     const struct chat_message *m = w->m;
     bool inside = w->o->inside;
+    const char *text, *now = NULL;
 
+    w->call = 0;
     if (w->d->harmony)
         return harmony_write(w->out, m, e);
     if (m->reasoning.n && !inside)
@@ -325,13 +339,12 @@ static int put_message(struct writer *w, const struct chat_style *style,
         buf_put(w->out, m->content.p, m->content.n);
     if (m->ncall && !is_blank(&m->content))
         buf_puts(w->out, w->d->gap);
-    while (w->call < m->ncall) {
-        const char *text = pattern_for(w->d, &m->call[w->call]);
-
+    for (; w->call < m->ncall; now = text) {
+        text = pattern_for(w, now);
         if (!text)
             return err_set(e, ERR_UNSUPPORTED, "dialect '%s' has no tool calls",
                            w->d->name);
-        if (w->call)
+        if (text == now)
             buf_puts(w->out, w->d->between);
         put_pattern(w, text);
     }
@@ -395,25 +408,22 @@ static bool same_message(const struct chat_message *a,
     return true;
 }
 
-static int check(const struct buf *text, size_t from, const struct writer *w,
-                 struct err *e)
+/* Is it the same? */
+static int check(bool *good, const struct writer *w, size_t from, struct err *e)
 {
     struct chat_message back = {0};
     struct chat_opts o = *w->o;
     struct chat *c;
-    int r = -1;
+    int r;
 
     o.fn = chat_collect;
     o.arg = &back;
     if (chat_new(&c, &o, e))
         return -1;
-    if (!chat_feed(c, text->p + from, text->n - from, e) && !chat_finish(c, e))
-        r = same_message(w->m, &back, w->d)
-                ? 0
-                : err_set(e, ERR_UNSUPPORTED,
-                          "dialect '%s' cannot say this so that it is read "
-                          "as the same",
-                          w->d->name);
+    r = chat_feed(c, w->out->p + from, w->out->n - from, e) || chat_finish(c, e)
+            ? -1
+            : 0;
+    *good = !r && same_message(w->m, &back, w->d);
     chat_free(c);
     chat_message_free(&back);
     return r;
@@ -426,10 +436,19 @@ int chat_write(struct buf *out, const struct chat_message *m,
     const struct chat_style *style =
         o->style ? o->style : chat_dialect_style(o->dialect);
     size_t from = out->n;
-    int r = put_message(&w, style, e);
+    bool good = false;
+    int r = 0;
 
-    if (!r)
-        r = check(out, from, &w, e);
+    for (int i = 0; i < 2 && !r && !good; i++) {
+        out->n = from;
+        w.plain = i;
+        r = put_message(&w, style, e) || check(&good, &w, from, e) ? -1 : 0;
+    }
+    if (!r && !good)
+        r = err_set(e, ERR_UNSUPPORTED,
+                    "dialect '%s' cannot say this so that it is read as the "
+                    "same",
+                    w.d->name);
     if (r)
         out->n = from;
     buf_free(&w.members);
