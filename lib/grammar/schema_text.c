@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ * schema_text.c - how scalars and names are written.
+ *
+ * A string of a pattern may have any escapes.  Names and constants are written
+ * as Python's JSON writer does, either way: beyond ASCII as they are, or as
+ * escapes.
+ */
+#include <limits.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "grammar/schema.h"
+
+static uint32_t literal(struct build *b, const char *text)
+{
+    return build_bytes(b, text, strlen(text));
+}
+
+/* One code point in a string: as it is, or escaped; those beyond four digits
+ * are two escapes, and half of one is none. */
+static int character(struct schema_write *w)
+{
+    static const char escaped[] =
+        "\\\\(?:[\"\\\\/bfnrt]|u(?:(?:[0-9a-cefA-CEF][0-9a-fA-F]|[dD][0-7])"
+        "[0-9a-fA-F]{2}|[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F]"
+        "[0-9a-fA-F]{2}))";
+    static const struct dfa_range other[] = {
+        {0, 0x1f}, {'"', '"'}, {'\\', '\\'}};
+    struct dfa *d;
+    uint32_t both[2];
+
+    if (dfa_regex(&d, escaped, sizeof escaped - 1, false, w->s->e))
+        return -1;
+    both[0] = build_dfa(w->b, d);
+    both[1] = build_class(w->b, other, 3, true);
+    dfa_free(d);
+    w->character = build_alt(w->b, both, 2);
+    return 0;
+}
+
+int schema_write_init(struct schema_write *w)
+{
+    w->space = build_space(w->b);
+    w->comma = build_seq(
+        w->b, (uint32_t[]){w->space, literal(w->b, ","), w->space}, 3);
+    w->colon = build_seq(
+        w->b, (uint32_t[]){w->space, literal(w->b, ":"), w->space}, 3);
+    return character(w);
+}
+
+void schema_write_fini(struct schema_write *w)
+{
+    intern_free(&w->langs);
+    buf_free(&w->lang_node);
+}
+
+/* ---- constants ---- */
+
+static void put_string(struct buf *out, const struct schema_text *t, bool ascii)
+{
+    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    uint32_t cp;
+
+    buf_putc(out, '"');
+    for (size_t i = 0; i < t->n;) {
+        const char *p = t->p + i, *short_one;
+        size_t n = utf8_get((const unsigned char *)p, t->n - i, &cp);
+
+        short_one = *p ? strchr(from, *p) : NULL;
+        i += n;
+        if (short_one) {
+            buf_putc(out, '\\');
+            buf_putc(out, to[short_one - from]);
+        } else if (cp < 0x20 || (ascii && cp > 0x7e && cp < 0x10000)) {
+            buf_printf(out, "\\u%04x", (unsigned)cp);
+        } else if (ascii && cp > 0x7e) {
+            buf_printf(out, "\\u%04x\\u%04x",
+                       (unsigned)(0xd800 + ((cp - 0x10000) >> 10)),
+                       (unsigned)(0xdc00 + (cp & 0x3ff)));
+        } else {
+            buf_put(out, p, n);
+        }
+    }
+    buf_putc(out, '"');
+}
+
+static int string(struct schema_write *w, const struct schema_text *t,
+                  uint32_t *node)
+{
+    uint32_t both[2];
+
+    for (int ascii = 0; ascii < 2; ascii++) {
+        struct buf b = {0};
+
+        put_string(&b, t, ascii);
+        if (buf_ok(&b, w->s->e))
+            return -1;
+        both[ascii] = build_bytes(w->b, b.p, b.n);
+        buf_free(&b);
+    }
+    *node = build_alt(w->b, both, 2);
+    return schema_work(w->s, 1);
+}
+
+static int number(struct schema_write *w, const struct schema_text *t,
+                  uint32_t *node)
+{
+    struct decimal d;
+    struct buf b = {0};
+    uint32_t all[4];
+    int n = 0;
+
+    if (schema_decimal_read(&d, t->p, t->n, w->s->e))
+        return -1;
+    schema_decimal_spellings(&b, &d);
+    if (buf_ok(&b, w->s->e))
+        return -1;
+    for (size_t i = 0; i < b.n && n < 4; i += strlen((char *)b.p + i) + 1)
+        all[n++] = literal(w->b, (char *)b.p + i);
+    buf_free(&b);
+    *node = build_alt(w->b, all, n);
+    return schema_work(w->s, 1);
+}
+
+/* ---- languages ---- */
+
+/* JSON strings with the contents of D, made once. */
+static int contents(struct schema_write *w, const struct dfa *d, bool quoted,
+                    uint32_t *node)
+{
+    uintptr_t p = (uintptr_t)d;
+    uint32_t key[3] = {(uint32_t)p, (uint32_t)((uint64_t)p >> 32), quoted};
+    struct dfa *bytes = NULL;
+    bool fresh = false;
+    uint32_t id = intern_put(&w->langs, key, 3, &fresh);
+
+    if (id == INTERN_NONE)
+        return err_nomem(w->s->e);
+    if (!fresh) {
+        memcpy(node, w->lang_node.p + (size_t)id * sizeof *node, sizeof *node);
+        return 0;
+    }
+    if (quoted ? dfa_json(&bytes, d, w->s->e) : dfa_utf8(&bytes, d, w->s->e))
+        return -1;
+    *node = build_dfa(w->b, bytes);
+    dfa_free(bytes);
+    buf_put(&w->lang_node, node, sizeof *node);
+    return buf_ok(&w->lang_node, w->s->e);
+}
+
+static int lang(struct schema_write *w, const struct schema_lang *l,
+                uint32_t *node)
+{
+    struct schema_set one = {.nlang = 1, .lang = l};
+    const struct dfa *d;
+
+    if (!l->d) {
+        uint32_t quote = literal(w->b, "\"");
+        uint32_t all[] = {
+            quote, build_repeat(w->b, w->character, (int)l->min, (int)l->max),
+            quote};
+
+        *node = build_seq(w->b, all, 3);
+        return 0;
+    }
+    return schema_set_dfa(w->s, &one, &d) || contents(w, d, true, node) ? -1
+                                                                        : 0;
+}
+
+int schema_write_scalars(struct schema_write *w, uint32_t state, uint32_t *node)
+{
+    static const struct {
+        enum schema_type type;
+        uint8_t bit;
+        const char *word;
+    } words[] = {{TYPE_NULL, 1, "null"},
+                 {TYPE_BOOL, 1, "false"},
+                 {TYPE_BOOL, 2, "true"}};
+    const struct schema_set *num = schema_state_set(w->s, state, TYPE_NUMBER),
+                            *str = schema_state_set(w->s, state, TYPE_STRING),
+                            *set;
+    size_t n = 0, all;
+    uint32_t *one;
+    int rc = 0;
+
+    if (!num || !str)
+        return -1;
+    all = num->ntext + num->nlang + str->ntext + str->nlang + 3;
+    one = schema_alloc(w->s, all, sizeof *one);
+    if (!one)
+        return -1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        set = schema_state_set(w->s, state, words[i].type);
+        if (!set)
+            return -1;
+        if (set->bits & words[i].bit)
+            one[n++] = literal(w->b, words[i].word);
+    }
+    for (size_t i = 0; !rc && i < num->ntext; i++)
+        rc = number(w, &num->text[i], &one[n++]);
+    for (size_t i = 0; !rc && i < num->nlang; i++) {
+        const struct dfa *d = num->lang[i].d;
+        struct schema_at at = {0};
+
+        rc = (!d && schema_made(w->s, &at, 0, "", 0, &d)) ||
+             contents(w, d, false, &one[n++]);
+    }
+    for (size_t i = 0; !rc && i < str->ntext; i++)
+        rc = string(w, &str->text[i], &one[n++]);
+    for (size_t i = 0; !rc && i < str->nlang; i++)
+        rc = lang(w, &str->lang[i], &one[n++]);
+    *node = build_alt(w->b, one, (int)n);
+    return rc ? -1 : 0;
+}
+
+int schema_write_name(struct schema_write *w, const struct schema_member *m,
+                      uint32_t *node)
+{
+    return m->d ? contents(w, m->d, true, node) : string(w, &m->name, node);
+}
