@@ -174,6 +174,68 @@ END
     [ "$(ids -s 1 --top-k 40 set | tr ' ' '\n' | sort -u)" = 0 ]
 }
 
+@test "every sampler, in any order, against the textbook" {
+    python3 "$BATS_TEST_DIRNAME/tools/samplers.py" "$(command -v llm-sample)"
+}
+
+@test "--samplers: which ones, and their order" {
+    # At temperature 0.5 one token alone has more than 0.8 (S02).
+    set='{"t":"set","top-p":0.8,"temp":0.5,"top-k":0,"min-p":0'
+    { echo "$set}"; for p in {0..99}; do logits 0 "$p" 3,2,1; done; } >in
+    kinds() { ids -s 1 "$@" in | tr ' ' '\n' | sort -u | xargs; }
+    [ "$(kinds)" = "0 1" ]
+    [ "$(kinds --samplers 'temperature;top_p')" = 0 ]
+    [ "$(kinds --samplers 'top-p,TEMP')" = "0 1" ]
+    [ "$(kinds --samplers 'top_k')" = "0 1 2" ]
+    [ "$(kinds --samplers '')" = "0 1 2" ]
+    sed -i "1s/.*/$set,\"samplers\":\"temp;nucleus\"}/" in
+    [ "$(kinds --samplers 'top_p;temperature')" = 0 ]
+    # The model's order stands below the command line.
+    sed -i '1s/.*/{"t":"set","sampling":{"samplers":"top_k","top-k":1}}/' in
+    [ "$(kinds)" = 0 ]
+    [ "$(kinds --samplers temperature --temp 1)" = "0 1 2" ]
+    # top-k 1 and then top-p leaves one; top-k 0 is off (S01, S03).
+    sed -i '1d' in
+    [ "$(kinds --top-k 1 --top-p 0.8)" = 0 ]
+    [ "$(kinds --top-k 0 --top-p 1 --min-p 0)" = "0 1 2" ]
+    [ "$(kinds --top-k 0 --top-p 0 --min-p 1 --min-keep 2 --temp 3)" = "0 1" ]
+}
+
+@test "ids that are never drawn: --suppress, and the stream's besides" {
+    logits 0 0 5,4,3,2 >in
+    [ "$(ids --temp 0 --suppress 0 in)" = 1 ]
+    [ "$(ids --temp 0 --suppress 0,1 --suppress 99 in)" = 2 ]
+    sed -i '1i {"t":"set","suppress":[2]}' in
+    [ "$(ids --temp 0 --suppress 0,1 in)" = 3 ]
+    fails 3 "none is left" llm-sample --suppress 0,1,3 in -f json
+}
+
+@test "DRY needs texts, or no breakers" {
+    { echo '{"t":"tokens","ids":[1,2,3,1,2]}'; logits 0 4 0,0,0,1; } >in
+    [ "$(ids --temp 0 in)" = 3 ]
+    [ "$(ids --temp 0 --dry-multiplier 2 --dry-sequence-breaker none in)" = 0 ]
+    [ "$(ids --temp 0 --dry-multiplier 2 --dry-sequence-breaker none --dry-allowed-length 3 in)" = 3 ]
+    fails 4 "'dry-sequence-breaker' needs text" llm-sample --dry-multiplier 2 in -f json
+    sed -i '1i {"t":"set","dry-multiplier":2,"dry-sequence-breaker":["none"]}' in
+    [ "$(ids --temp 0 in)" = 0 ]
+    sed -i '1s/.*/{"t":"set","dry-multiplier":2,"dry-sequence-breaker":["a","b"]}/' in
+    fails 4 "'dry-sequence-breaker' needs text" llm-sample in -f json
+}
+
+@test "mirostat: what was drawn goes into later draws, and going back takes it out" {
+    many=$(seq -s, 0 0.1 4)
+    set='{"t":"set","mirostat":2,"mirostat-ent":2,"mirostat-lr":1,"seed":3,"logprobs":99,"logprobs-of":"sampled"}'
+    { echo "$set"; for p in 0 1 2 3 2 3 0; do logits 0 "$p" "$many"; done; } >in
+    llm-sample -f json in | jq -c 'select(.t == "tokens") | [.ids, .lp, .top]' >out
+    [ "$(sed -n 3p out)" = "$(sed -n 5p out)" ]
+    [ "$(sed -n 4p out)" = "$(sed -n 6p out)" ]
+    [ "$(sed -n 1p out)" = "$(sed -n 7p out)" ]
+    # Alone, position 2 knows nothing of those before.
+    { echo "$set"; logits 0 2 "$many"; } | llm-sample -f json |
+        jq -c 'select(.t == "tokens") | [.ids, .lp, .top]' >alone
+    run ! cmp -s alone <(sed -n 3p out)
+}
+
 @test "penalties look at the prompt and at what was drawn" {
     { echo '{"t":"tokens","ids":[0]}'; logits 0 0 2,1.5,0; logits 0 1 2,1.5,0; } >in
     [ "$(ids --temp 0 in)" = "0 0" ]
@@ -189,6 +251,13 @@ END
     jq -e '.ids == [2] and (.lp[0] + 0.31326 | fabs) < 1e-4 and (.top[0] | length) == 2 and
         .top[0][1][0] == 0 and (.top[0][1][1] + 1.31326 | fabs) < 1e-4' out
     llm-sample --temp 0 --logprobs 0 -f json in | jq -e 'has("lp") and (has("top") | not)'
+    # After the samplers: of two that are left; of the one at temperature 0.
+    llm-sample --temp 1 --top-k 2 --logprobs 5 --logprobs-of sampled -s 1 -f json in |
+        jq -se '.[1].top[0] | length == 2 and .[0][0] == 2 and (.[0][1] + 0.31326 | fabs) < 1e-4'
+    logits 0 0 1,2,3 | llm-sample --temp 0 --logprobs 5 --logprobs-of sampled -f json |
+        jq -e '.lp == [0.0] and .top == [[[2,0.0]]]'
+    logits 0 0 1,2,3 | llm-sample --temp 1 --top-k 1 --logprobs 5 --logprobs-of model -s 1 -f json |
+        jq -se '.[1].top[0] | length == 3'
     llm-sample --temp 0 --logprobs 5 in | llm-sample -f json >none
     [ ! -s none ]
 }
@@ -214,7 +283,9 @@ END
     for set in '"top-p":2' '"temp":"hot"' '"top-k":1.5' '"logit-bias":[[1]]' \
         '"logit-bias":{"x":1}' '"logit-bias":7' '"logit-bias":{"99":1}' '"eog":"x"' '"eog":[-1]' \
         '"suppress":{}' '"sampling":[]' '"sampling":{"temp":[]}' '"sampling":{"min-p":-1}' \
-        '"count":-2' '"seed":-2' '"logprobs":1025' '"ignore-eos":1'; do
+        '"samplers":"top_k;best"' '"samplers":7' '"mirostat":3' '"typical":-1' \
+        '"dry-sequence-breaker":[1]' '"dry-sequence-breaker":""' '"logprobs-of":"all"' '"min-keep":-1' \
+        '"sampling":{"samplers":1}' '"count":-2' '"seed":-2' '"logprobs":1025' '"ignore-eos":1'; do
         { echo "{\"t\":\"set\",$set}"; logits 0 0 1,2; } >in
         fails 3 "record" llm-sample -f json in
         [[ $output == *'"why":"error"'* ]] || { echo "$set"; return 1; }
@@ -230,7 +301,11 @@ END
     for o in "--top-p 1.1" "--min-p -1" "--top-k -2" "--repeat-penalty 0" "--temp x" "--temp nan" \
         "--repeat-last-n -2" "-s -2" "-n -2" "--logprobs 1025" "--eos x" "--eos 1,," "--eos -1" \
         "--logit-bias 1" "--logit-bias 1=" "--logit-bias =1" "--logit-bias 1=x" "--logit-bias 1=inf" \
-        "--logit-bias -1=1"; do
+        "--logit-bias -1=1" "--suppress x" "--suppress 1,," "--samplers best" "--mirostat 3" \
+        "--typical 2" "--xtc-probability 1.5" "--xtc-threshold -1" "--dry-base 0.5" \
+        "--dry-multiplier -1" "--dry-allowed-length -1" "--dry-penalty-last-n -2" "--dynatemp-range -1" \
+        "--dynatemp-exp -1" "--mirostat-ent -1" "--mirostat-lr -1" "--adaptive-target 2" \
+        "--adaptive-decay 1" "--min-keep -1" "--top-n-sigma inf" "--logprobs-of all"; do
         # shellcheck disable=SC2086 # two words
         fails 2 "usage:" llm-sample $o in
     done
