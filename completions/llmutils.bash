@@ -38,6 +38,20 @@ _llmutils() {
         -o | --output) kind='file' ;;
         esac
         ;;
+    chat-render)
+        opts='--jsonl --template --define --kwargs --no-generation-prompt --prefill --parse-arguments --clock --format --output --help --version'
+        valued='--template -D --define --kwargs --prefill --clock -f --format -o --output'
+        operands='model file ...'
+        case $prev in
+        --template) kind='file' ;;
+        -D | --define) kind='name=json' ;;
+        --kwargs) kind='json' ;;
+        --prefill) kind='text' ;;
+        --clock) kind='seconds' ;;
+        -f | --format) kind='words text json cbor' ;;
+        -o | --output) kind='file' ;;
+        esac
+        ;;
     gguf-inspect)
         opts='--all --check --context --diff --format --hash --key --kv-type --quiet --tensors --threads --help --version'
         valued='-c --context --diff -f --format --key --kv-type --tensors -t --threads'
@@ -79,22 +93,48 @@ _llmutils() {
         esac
         ;;
     llm-decode)
-        opts='--count --stop --ignore-eos --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --seed --logit-bias --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
-        valued='-n --count --stop --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n -s --seed --logit-bias --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device -f --format -o --output'
+        opts='--count --stop --ban-string --ban-regex --grammar --json --schema --regex --trigger --ignore-eos --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay --seed --logit-bias --suppress --logprobs-of --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
+        valued='-n --count --stop --ban-string --ban-regex --grammar --schema --regex --trigger --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay -s --seed --logit-bias --suppress --logprobs-of --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device -f --format -o --output'
         operands='model file ...'
         case $prev in
         -n | --count) kind='count' ;;
         --stop) kind='text' ;;
+        --ban-string) kind='text' ;;
+        --ban-regex) kind='pattern' ;;
+        --grammar) kind='file' ;;
+        --schema) kind='file' ;;
+        --regex) kind='pattern' ;;
+        --trigger) kind='text' ;;
+        --samplers) kind='name;name...' ;;
         --temp) kind='number' ;;
+        --dynatemp-range) kind='number' ;;
+        --dynatemp-exp) kind='number' ;;
         --top-k) kind='count' ;;
         --top-p) kind='number' ;;
         --min-p) kind='number' ;;
+        --typical) kind='number' ;;
+        --top-n-sigma) kind='number' ;;
+        --xtc-probability) kind='number' ;;
+        --xtc-threshold) kind='number' ;;
+        --min-keep) kind='count' ;;
         --repeat-penalty) kind='number' ;;
         --presence-penalty) kind='number' ;;
         --frequency-penalty) kind='number' ;;
         --repeat-last-n) kind='count' ;;
+        --dry-multiplier) kind='number' ;;
+        --dry-base) kind='number' ;;
+        --dry-allowed-length) kind='count' ;;
+        --dry-penalty-last-n) kind='count' ;;
+        --dry-sequence-breaker) kind='text' ;;
+        --mirostat) kind='words 0 1 2' ;;
+        --mirostat-ent) kind='number' ;;
+        --mirostat-lr) kind='number' ;;
+        --adaptive-target) kind='number' ;;
+        --adaptive-decay) kind='number' ;;
         -s | --seed) kind='number' ;;
         --logit-bias) kind='id=number' ;;
+        --suppress) kind='id[,id...]' ;;
+        --logprobs-of) kind='words model sampled' ;;
         --logprobs) kind='count' ;;
         -b | --batch) kind='count' ;;
         --overflow) kind='words error stop shift slide' ;;
@@ -136,23 +176,43 @@ _llmutils() {
         esac
         ;;
     llm-sample)
-        opts='--count --eos --ignore-eos --logprobs --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --seed --logit-bias --format --output --verbose --help --version'
-        valued='-n --count --eos --logprobs --temp --top-k --top-p --min-p --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n -s --seed --logit-bias -f --format -o --output'
+        opts='--count --eos --ignore-eos --logprobs --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay --seed --logit-bias --suppress --logprobs-of --format --output --verbose --help --version'
+        valued='-n --count --eos --logprobs --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay -s --seed --logit-bias --suppress --logprobs-of -f --format -o --output'
         operands='file ...'
         case $prev in
         -n | --count) kind='count' ;;
         --eos) kind='id[,id...]' ;;
         --logprobs) kind='count' ;;
+        --samplers) kind='name;name...' ;;
         --temp) kind='number' ;;
+        --dynatemp-range) kind='number' ;;
+        --dynatemp-exp) kind='number' ;;
         --top-k) kind='count' ;;
         --top-p) kind='number' ;;
         --min-p) kind='number' ;;
+        --typical) kind='number' ;;
+        --top-n-sigma) kind='number' ;;
+        --xtc-probability) kind='number' ;;
+        --xtc-threshold) kind='number' ;;
+        --min-keep) kind='count' ;;
         --repeat-penalty) kind='number' ;;
         --presence-penalty) kind='number' ;;
         --frequency-penalty) kind='number' ;;
         --repeat-last-n) kind='count' ;;
+        --dry-multiplier) kind='number' ;;
+        --dry-base) kind='number' ;;
+        --dry-allowed-length) kind='count' ;;
+        --dry-penalty-last-n) kind='count' ;;
+        --dry-sequence-breaker) kind='text' ;;
+        --mirostat) kind='words 0 1 2' ;;
+        --mirostat-ent) kind='number' ;;
+        --mirostat-lr) kind='number' ;;
+        --adaptive-target) kind='number' ;;
+        --adaptive-decay) kind='number' ;;
         -s | --seed) kind='number' ;;
         --logit-bias) kind='id=number' ;;
+        --suppress) kind='id[,id...]' ;;
+        --logprobs-of) kind='words model sampled' ;;
         -f | --format) kind='words text json cbor' ;;
         -o | --output) kind='file' ;;
         esac
@@ -223,4 +283,4 @@ _llmutils() {
         ;;
     esac
 }
-complete -F _llmutils chat-parse gguf-inspect gguf-pull kv-dump llm-decode llm-prefill llm-sample tok-decode tok-encode
+complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull kv-dump llm-decode llm-prefill llm-sample tok-decode tok-encode

@@ -270,6 +270,7 @@ int jinja_render(struct jinja_text *out, const struct jinja *t,
     exec_block(c, t->body);
     if (failed(c)) {
         err_set(e, c->err.code, "%s", c->err.msg);
+        out->raised = c->raised;
     } else {
         buf_put(&out->text, c->out.p, c->out.n);
         buf_put(&out->data, c->mark.p, c->mark.n);

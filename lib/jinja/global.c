@@ -110,6 +110,7 @@ GLOBAL(raise_exception)
     (void)self, (void)a;
     if (failed(c))
         return s;
+    c->raised = true;
     return ctx_fail(c, "%.*s", (int)(s.s->n < 380 ? s.s->n : 380),
                     (const char *)s.s->p);
 }

@@ -19,6 +19,7 @@
 #ifndef LLM_JINJA_JINJA_H
 #define LLM_JINJA_JINJA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -55,6 +56,7 @@ struct jinja_vars {
 struct jinja_text {
     struct buf text;
     struct buf data; /* for each byte 1: it came from data */
+    bool raised;     /* the error is one that the template itself raised */
 };
 
 /* Append what T makes of V.  ERR_FORMAT: what the template itself raised, or

@@ -266,6 +266,7 @@ struct ctx {
     struct buf out, mark;
     struct scope *scope, root;
     enum flow flow;
+    bool raised;
     const struct jinja *t;
     const struct jinja_vars *vars;
     struct val subject;     /* of filters that have none of their own */
