@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """kl.py MODEL TEXT PROGRAM... - how far programs' logits are from exact ones.
 
     B=build python3 bench/kl.py m.gguf text ours './theirs $MODEL $TOKENS'
@@ -7,9 +8,10 @@ The model (llama or gemma3) is evaluated in float64 from the file's own
 weights, dequantised, over windows of 1024 tokens of TEXT (4 of them).  Each
 PROGRAM is a shell command that reads the tokens of a window from the file
 named by $TOKENS (int32) and writes float32 logits of every position; "ours"
-means llm-prefill from $B/bin, "ours OPTION..." with options.  Prints, per program, the mean KL divergence
-from the exact distribution, its standard error, how often the most probable
-token is the same, and the perplexity beside the exact one.
+means llm-prefill from $B/bin, "ours OPTION..." with options.  Prints, per
+program, the mean KL divergence from the exact distribution, its standard error,
+how often the most probable token is the same, and the perplexity beside the
+exact one.
 
 Needs numpy, gguf and cbor2.  A tool for measuring, not a test: it takes minutes.
 """

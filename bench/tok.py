@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
 """Speed of tok-encode beside other tokenizers, interleaved, on the same text.
 
     tok.py MODEL.gguf TEXT...
