@@ -32,14 +32,14 @@ int encode_text(void *run, int fd, const char *name, struct err *e)
 {
     struct run *r = run;
     size_t used, enough = 0;
-    ssize_t n;
+    ssize_t n = 1;
 
     r->in.n = 0;
     if (spans_sniff(r, fd, name, e))
         return e->code ? -1 : encode_spans(r, fd, name, e);
     begin_sequence(r);
-    do {
-        n = input_fill(r, fd, name, e);
+    for (bool had = r->in.n; had || n; had = false) {
+        n = had ? 1 : input_fill(r, fd, name, e);
         if (n < 0)
             return -1;
         if (n && r->in.n < enough)
@@ -54,7 +54,7 @@ int encode_text(void *run, int fd, const char *name, struct err *e)
         /* A piece longer than what was read: look again when there is twice
          * as much, or its length would count squared. */
         enough = used ? 0 : 2 * r->in.n;
-    } while (n);
+    }
     return end_sequence(r, e);
 }
 
