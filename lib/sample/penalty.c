@@ -180,6 +180,7 @@ static int penalize(struct sampler *s, const int32_t *h, int n, int limit,
                     float *x, struct err *e)
 {
     const struct sample_opts *o = &s->o;
+    int rc = 0;
 
     for (int k = 1; k < n; k++) {
         uint32_t id = (uint32_t)h[n - k];
@@ -195,7 +196,7 @@ static int penalize(struct sampler *s, const int32_t *h, int n, int limit,
         int is = m ? breaks(s, id, e) : 1;
 
         if (is < 0)
-            return -1;
+            rc = -1; /* and all counts become 0 */
         if (m)
             s->count[id] = 0;
         if (is || !isfinite(x[id]))
@@ -205,19 +206,20 @@ static int penalize(struct sampler *s, const int32_t *h, int n, int limit,
                            kern_pow_f64((double)o->dry_base,
                                         (double)m - 1 - o->dry_allowed_length));
     }
-    return 0;
+    return rc;
 }
 
 int step_dry(struct sampler *s, const int32_t *history, int n, struct err *e)
 {
     const struct sample_opts *o = &s->o;
     int from = start(n, o->dry_penalty_last_n), limit;
-    const int32_t *h = history + from;
+    const int32_t *h;
     int rc;
 
     n -= from;
     if (n <= o->dry_allowed_length)
         return 0;
+    h = history + from;
     if ((size_t)n > s->room) {
         size_t room = (size_t)n + (size_t)n / 2;
         int32_t *p = realloc(s->repeat, room * sizeof *p);
