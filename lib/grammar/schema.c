@@ -193,6 +193,20 @@ static int body(struct schema_write *w, uint32_t id, uint32_t *node)
     return 0;
 }
 
+/* What went wrong with a state does not always say where. */
+static int fail_at(struct schema *s, uint32_t id)
+{
+    struct buf at = {0};
+
+    if (s->e->msg[0] != '/' && s->e->code == ERR_UNSUPPORTED &&
+        intern_len(&s->lits, id)) {
+        schema_pointer(s, intern_get(&s->lits, id)[0] >> 1, &at);
+        err_prefix(s->e, "%.200s", at.n ? buf_str(&at) : "/");
+        buf_free(&at);
+    }
+    return -1;
+}
+
 static int rules(struct schema_write *w, const uint32_t *id, size_t n)
 {
     struct schema *s = w->s;
@@ -205,7 +219,7 @@ static int rules(struct schema_write *w, const uint32_t *id, size_t n)
             continue;
         if (!st->plan) {
             if (body(w, id[i], &st->node))
-                return -1;
+                return fail_at(s, id[i]);
             continue;
         }
         if (intern_len(&s->lits, id[i]))
@@ -222,7 +236,7 @@ static int rules(struct schema_write *w, const uint32_t *id, size_t n)
         if (!st->live || !st->plan)
             continue;
         if (body(w, id[i], &node))
-            return -1;
+            return fail_at(s, id[i]);
         build_define(w->b, st->node, node);
     }
     return 0;

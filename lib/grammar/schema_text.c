@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * schema_text.c - how scalars and names are written.
  *
- * A string of a pattern may have any escapes.  Names and constants are written
- * as Python's JSON writer does, either way: beyond ASCII as they are, or as
- * escapes.
+ * A string may have any escapes where some of its pattern's texts need one.
+ * Names and constants are written as Python's JSON writer does, either way:
+ * beyond ASCII as they are, or as escapes.
  */
 #include <limits.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "grammar/dfa_impl.h"
 #include "grammar/schema.h"
 
 static uint32_t literal(struct build *b, const char *text)
@@ -124,14 +125,52 @@ static int number(struct schema_write *w, const struct schema_text *t,
 
 /* ---- languages ---- */
 
-/* JSON strings with the contents of D, made once. */
+/* Do the texts of D have only characters that nobody writes as escapes? */
+static bool plain(const struct dfa *d)
+{
+    uint32_t dead = dfa_dead(d);
+
+    for (uint32_t r = 0; r < d->nrange; r++) {
+        uint32_t first = d->first[r],
+                 last = r + 1 < d->nrange ? d->first[r + 1] - 1 : UINT32_MAX;
+        bool good = first >= ' ' && last < 0x7f &&
+                    (first > '"' || last < '"') &&
+                    (first > '\\' || last < '\\');
+
+        for (uint32_t i = 0; !good && i < d->n; i++)
+            if (d->next[(size_t)i * d->nclass + d->class[r]] != dead)
+                return false;
+    }
+    return true;
+}
+
+/* D, which is plain, over bytes. */
+static int to_bytes(struct schema_write *w, const struct dfa *d,
+                    struct dfa **out)
+{
+    uint32_t n = 0;
+
+    while (n < d->nrange && d->first[n] < 256)
+        n++;
+    *out = dfa_new(d->n, d->nclass, n, true, w->s->e);
+    if (!*out)
+        return -1;
+    memcpy((*out)->first, d->first, n * sizeof *d->first);
+    memcpy((*out)->class, d->class, n * sizeof *d->class);
+    memcpy((*out)->next, d->next, (size_t)d->n * d->nclass * sizeof *d->next);
+    memcpy((*out)->ends, d->ends, d->n);
+    return 0;
+}
+
+/* JSON strings with the contents of D, or, unless QUOTED, its texts; made once.
+ */
 static int contents(struct schema_write *w, const struct dfa *d, bool quoted,
                     uint32_t *node)
 {
     uintptr_t p = (uintptr_t)d;
     uint32_t key[3] = {(uint32_t)p, (uint32_t)((uint64_t)p >> 32), quoted};
     struct dfa *bytes = NULL;
-    bool fresh = false;
+    bool fresh = false, raw;
     uint32_t id = intern_put(&w->langs, key, 3, &fresh);
 
     if (id == INTERN_NONE)
@@ -140,9 +179,15 @@ static int contents(struct schema_write *w, const struct dfa *d, bool quoted,
         memcpy(node, w->lang_node.p + (size_t)id * sizeof *node, sizeof *node);
         return 0;
     }
-    if (quoted ? dfa_json(&bytes, d, w->s->e) : dfa_utf8(&bytes, d, w->s->e))
+    raw = !quoted || plain(d);
+    if (raw ? to_bytes(w, d, &bytes) : dfa_json(&bytes, d, w->s->e))
         return -1;
     *node = build_dfa(w->b, bytes);
+    if (raw && quoted) {
+        uint32_t quote = literal(w->b, "\""), all[] = {quote, *node, quote};
+
+        *node = build_seq(w->b, all, 3);
+    }
     dfa_free(bytes);
     buf_put(&w->lang_node, node, sizeof *node);
     return buf_ok(&w->lang_node, w->s->e);
