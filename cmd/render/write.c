@@ -61,7 +61,8 @@ static int put_text(struct render *r, const struct jinja_text *t, json_t *o,
     int rc = 0;
 
     if (!r->out) {
-        fwrite(t->text.p, 1, t->text.n, stdout);
+        if (t->text.n)
+            fwrite(t->text.p, 1, t->text.n, stdout);
         if (line)
             putchar('\n');
         return 0;

@@ -44,7 +44,7 @@ void *ctx_alloc(struct ctx *c, size_t n, size_t size)
 
     if (failed(c))
         return NULL;
-    if (n > JINJA_MAX_MEMORY / size ||
+    if (n > JINJA_MAX_MEMORY / size || c->mem.total > JINJA_MAX_MEMORY ||
         n * size > JINJA_MAX_MEMORY - c->mem.total) {
         ctx_fail(c, "more than %d MB of memory", JINJA_MAX_MEMORY >> 20);
         return NULL;
@@ -60,7 +60,7 @@ static unsigned char *put_room(struct ctx *c, size_t n, unsigned char **mark)
 {
     unsigned char *p;
 
-    if (failed(c) || !ctx_step(c, n / 32))
+    if (failed(c) || !ctx_step(c, 1 + n / 32))
         return NULL;
     if (n > JINJA_MAX_OUTPUT - c->out.n) {
         ctx_fail(c, "more than %d MB of output", JINJA_MAX_OUTPUT >> 20);
@@ -252,6 +252,19 @@ static void bind_vars(struct ctx *c, const struct json_t *from, bool data)
     }
 }
 
+/* All of FROM behind TO; it may be large. */
+static void hand_over(struct buf *to, struct buf *from)
+{
+    struct buf was = *to;
+
+    if (to->n) {
+        buf_put(to, from->p, from->n);
+    } else {
+        *to = *from;
+        *from = was;
+    }
+}
+
 int jinja_render(struct jinja_text *out, const struct jinja *t,
                  const struct jinja_vars *v, struct err *e)
 {
@@ -272,8 +285,8 @@ int jinja_render(struct jinja_text *out, const struct jinja *t,
         err_set(e, c->err.code, "%s", c->err.msg);
         out->raised = c->raised;
     } else {
-        buf_put(&out->text, c->out.p, c->out.n);
-        buf_put(&out->data, c->mark.p, c->mark.n);
+        hand_over(&out->text, &c->out);
+        hand_over(&out->data, &c->mark);
         rc = buf_ok(&out->text, e) || buf_ok(&out->data, e) ? -1 : 0;
     }
     drop(c);

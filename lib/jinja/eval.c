@@ -275,6 +275,8 @@ struct val eval_item(struct ctx *c, struct val x, struct val i)
     if (x.type != V_STR)
         return x.l->v[(size_t)i.i];
     at = str_offset(x.s, (size_t)i.i);
+    if (!x.s->ascii)
+        ctx_step(c, at / 32);
     to = at + utf8_get(x.s->p + at, x.s->n - at, &cp);
     return str_part(c, x.s, at, to - at);
 }

@@ -32,7 +32,7 @@ struct jinja;
 enum {
     JINJA_MAX_TEMPLATE = 1 << 20, /* bytes of a template */
     JINJA_MAX_OUTPUT = 16 << 20,  /* bytes that come out */
-    JINJA_MAX_MEMORY = 56 << 20, /* bytes of values, and of a parsed template */
+    JINJA_MAX_MEMORY = 48 << 20, /* bytes of values, and of a parsed template */
     JINJA_MAX_STEPS = 6000000,   /* operations; long strings count more */
     JINJA_MAX_DEPTH = 1000,      /* calls, blocks, lists within each other */
 };

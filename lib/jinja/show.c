@@ -273,6 +273,17 @@ struct val show_val(struct ctx *c, struct val v)
 
 /* ---- JSON, as json.dumps() ---- */
 
+/* How many bytes of P[N] stand in JSON as they are. */
+static size_t plain_run(const unsigned char *p, size_t n, bool ascii)
+{
+    size_t i = 0;
+
+    while (i < n && p[i] >= 32 && p[i] != '"' && p[i] != '\\' &&
+           !(ascii && p[i] >= 127))
+        i++;
+    return i;
+}
+
 static void json_str(struct ctx *c, const struct str *s, bool ascii)
 {
     static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
@@ -284,6 +295,11 @@ static void json_str(struct ctx *c, const struct str *s, bool ascii)
     for (size_t i = 0, len; i < s->n && ctx_step(c, 1); i += len) {
         const char *known;
 
+        len = plain_run(s->p + i, s->n - i, ascii);
+        if (len) {
+            ctx_put_part(c, s, i, len);
+            continue;
+        }
         len = utf8_get(s->p + i, s->n - i, &cp);
         data = str_marked(s, i);
         known = cp && cp < 128 ? strchr(from, (int)cp) : NULL;
