@@ -19,13 +19,17 @@ static long long count = -1;
 static int batch = 1, unordered, ignore_eos, logprobs = -1, strict, echo, times,
            quiet, verbose, keep_tokens, zstd, chunk = RUN_CHUNK;
 static const char *kv_both, *kv_in, *kv_out, *overflow = "error";
-static struct cli_list stops, bans;
+static struct cli_list stops, bans, ban_patterns;
 const struct cli_opt decode_opts[] = {
     {'n', "count", CLI_LONG, &count, "count",
      "at most this many tokens a sequence; default: no limit"},
     {0, "stop", CLI_LIST, &stops, "text", "end before this text"},
     {0, "ban-string", CLI_LIST, &bans, "text",
      "go on otherwise where this text would come"},
+    {0, "ban-regex", CLI_LIST, &ban_patterns, "pattern",
+     "go on otherwise where a text would match this"},
+    {0, "", CLI_GROUP, constrain_opts, NULL, NULL},
+    {0, "", CLI_GROUP, constrain_trigger_opts, NULL, NULL},
     {0, "ignore-eos", CLI_FLAG, &ignore_eos, NULL,
      "never end by the model's own end tokens"},
     {0, "", CLI_GROUP, sampling_opts, NULL, NULL},
@@ -63,6 +67,7 @@ static struct program {
     struct answers answers;
     struct kv_disk *cache;
     struct draft *draft;
+    struct constrain_cache *grammars;
     int sequences;
 } prog;
 
@@ -204,6 +209,12 @@ static int add(struct prompt *p, struct err *e)
                 "--kv, --kv-in and --kv-out are for one sequence");
     if (!mine.code && !p->n && p->state)
         prompt_of_state(p, &mine);
+    if (!mine.code && !asked_ready(q, prog.grammars, &mine) && q->grammar) {
+        req.grammar = q->grammar;
+        req.trigger = q->must.trigger.n ? (char *)q->must.trigger.p : NULL;
+        req.ntrigger = q->must.trigger.n;
+        req.vocab = constrain_cache_vocab(prog.grammars);
+    }
     req.prompt = p->ids;
     req.nprompt = p->n;
     req.state = p->state;
@@ -269,6 +280,8 @@ static int input(void *arg, int fd, const char *name, struct err *e)
 
 static void check_options(void)
 {
+    struct err e = {0};
+
     if (batch < 1 || batch > 1024)
         usage_error(cli, "--batch must be 1 to 1024");
     if (chunk < 1 || chunk > LOAD_MAX_CHUNK)
@@ -292,6 +305,11 @@ static void check_options(void)
     for (int i = 0; i < bans.n; i++)
         if (stop_add(&common.ban, bans.v[i], strlen(bans.v[i]), NULL))
             usage_error(cli, "--ban-string needs a text");
+    for (int i = 0; i < ban_patterns.n; i++)
+        if (stop_add_regex(&common.ban, ban_patterns.v[i],
+                           strlen(ban_patterns.v[i]), &e))
+            usage_error(cli, "--ban-regex: %s", e.msg);
+    constrain_init(&common.must, cli);
 }
 
 static void open_all(const char *operand, const struct decode_use *use)
@@ -325,6 +343,9 @@ static void open_all(const char *operand, const struct decode_use *use)
         c.after = after;
         c.cache_arg = prog.cache;
     }
+    prog.grammars = constrain_cache_new(prog.load.tok, &e);
+    if (!prog.grammars || asked_ready(&common, prog.grammars, &e))
+        die(&e);
     if (use)
         c.draft = prog.draft = use->open(&prog.load, batch);
     if (run_new(&prog.run, &c, &e))
@@ -367,6 +388,10 @@ int decode_main(const struct cli *c, int argc, char **argv,
     kv_disk_close(prog.cache);
     stop_free(&common.stop);
     stop_free(&common.ban);
+    constrain_fini(&common.must);
+    if (common.grammar)
+        constrain_put(common.cache, common.grammar);
+    constrain_cache_free(prog.grammars);
     load_close(&prog.load);
     st = cli_finish(st > prog.answers.worst ? st : prog.answers.worst);
     return interrupted ? 130 : st;

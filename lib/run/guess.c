@@ -11,13 +11,17 @@
 #include "run/run_impl.h"
 
 /* Guesses that can be run and used, at most N. */
-static int usable(const struct run *r, const int32_t *g, int n)
+static int usable(const struct run *r, struct live *l, int n)
 {
+    const int32_t *g = l->guess;
     int i = 0;
 
     while (i < n && g[i] >= 0 && g[i] < model_n_vocab(r->c.model) &&
-           !tok_is_eog(r->c.tok, (uint32_t)g[i]))
+           !tok_is_eog(r->c.tok, (uint32_t)g[i]) &&
+           !(l->match && match_accept(l->match, (uint32_t)g[i], NULL)))
         i++;
+    if (l->match)
+        match_back(l->match, (size_t)i);
     return i;
 }
 
@@ -39,7 +43,7 @@ static int guess(struct run *r, struct live *l, struct step_part *p,
     got = draft_guess(l->draft, past, n, l->same < n ? l->same : n,
                       most > 0 ? most : 0, l->guess);
     l->same = n;
-    l->nguess = usable(r, l->guess, got);
+    l->nguess = usable(r, l, got);
     for (int i = 0; i < l->nguess; i++)
         if (ids_push(&l->tokens, l->guess[i], e))
             return -1;

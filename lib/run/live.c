@@ -6,22 +6,6 @@
 
 #include "run/run_impl.h"
 
-int ids_push(struct ids *v, int32_t id, struct err *e)
-{
-    if (v->n == v->cap) {
-        int32_t *p = v->cap < INT32_MAX / 4
-                         ? realloc(v->p, ((size_t)v->cap * 2 + 64) * sizeof *p)
-                         : NULL;
-
-        if (!p)
-            return err_nomem(e);
-        v->p = p;
-        v->cap = v->cap * 2 + 64;
-    }
-    v->p[v->n++] = id;
-    return 0;
-}
-
 void live_free(struct live *l)
 {
     if (!l)
@@ -30,12 +14,14 @@ void live_free(struct live *l)
     draft_close(l->draft);
     kv_seq_free(l->kv);
     sampler_free(l->sampler);
+    match_free(l->match);
     stop_free(&l->ends);
     free(l->tokens.p);
     free(l->history.p);
     free(l->held);
     free(l->banned);
     buf_free(&l->held_text);
+    buf_free(&l->past);
     free(l);
 }
 
@@ -96,6 +82,8 @@ struct live *live_new(const struct run *r, const struct run_request *q,
     good = !check(r, q, e) && !stop_copy(&l->ends, &q->stop, e) &&
            !stop_copy(&l->ends, &q->ban, e) && !make_sampler(l, r, q, e);
     l->nstop = q->stop.n;
+    good = good && !(q->grammar && match_new(&l->match, q->grammar, q->trigger,
+                                             q->ntrigger, q->vocab, e));
     for (int i = 0; good && i < q->nprompt; i++)
         good = !ids_push(&l->tokens, q->prompt[i], e);
     good = good &&
@@ -194,6 +182,8 @@ int live_back(struct run *r, struct live *l, int n, struct err *e)
     int keep;
 
     l->made -= n;
+    if (l->match)
+        match_back(l->match, (size_t)n);
     if (l->history.n) {
         l->history.n -= n;
         if (l->same > l->history.n)

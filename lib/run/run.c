@@ -72,6 +72,7 @@ void run_free(struct run *r)
     free(r->never);
     free(r->mask);
     buf_free(&r->text);
+    buf_free(&r->joined);
     free(r);
 }
 

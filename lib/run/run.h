@@ -15,6 +15,7 @@
 #define LLM_RUN_RUN_H
 
 #include "draft/draft.h"
+#include "grammar/match.h"
 #include "kv/kv.h"
 #include "model/model.h"
 #include "run/stop.h"
@@ -59,7 +60,13 @@ struct run_request {
     struct stop_set stop;
     struct stop_set ban; /* what the text may not contain: where it would, it
                             is continued otherwise */
-    int64_t n;           /* tokens; -1: no limit */
+    struct grammar *grammar; /* what the text must be; NULL: anything.  It, the
+                                trigger, and the vocabulary stay the caller's,
+                                until the sequence has ended */
+    const char *trigger;     /* of match_new(); or NULL */
+    size_t ntrigger;
+    const struct grammar_vocab *vocab;
+    int64_t n; /* tokens; -1: no limit */
     bool ignore_eos;
     int logprobs; /* -1: none; 0: of the token; N: of the N most probable too */
     bool score;   /* the same of the prompt's tokens: all of it is read */

@@ -11,6 +11,7 @@
 
 #include <time.h>
 
+#include "run/ids.h"
 #include "run/run.h"
 #include "run/step.h"
 
@@ -28,11 +29,6 @@ struct banned {
     uint32_t id;
 };
 
-struct ids {
-    int32_t *p;
-    int n, cap;
-};
-
 struct live {
     struct run_request q; /* prompt, state and bias are not used after adding */
     struct stop_set ends; /* NSTOP of q.stop, then those of q.ban */
@@ -41,8 +37,9 @@ struct live {
     int read; /* its tokens that are the sequence's: those of guesses may stand
                  behind them */
     struct sampler *sampler;
-    struct ids tokens;  /* what the model reads */
-    struct ids history; /* of no tokens: it is TOKENS */
+    struct match *match; /* where its answer is in the grammar; or NULL */
+    struct ids tokens;   /* what the model reads */
+    struct ids history;  /* of no tokens: it is TOKENS */
     int64_t made;
     int reused;
     bool begun;  /* its prompt is being read */
@@ -51,6 +48,10 @@ struct live {
     struct held *held;
     int nheld, held_cap;
     struct buf held_text;
+    /* What was shown, where texts are banned: after going back, one of them may
+     * begin in it, from PAST_FROM on. */
+    struct buf past;
+    size_t past_from;
     struct banned *banned; /* in order of AT */
     int nbanned, banned_cap;
     int backs; /* times that it went back since something was shown */
@@ -74,12 +75,10 @@ struct run {
     int nnever;
     uint64_t *mask;         /* a bit for each token */
     struct sampler *scores; /* of prompts; NULL until there is one */
-    struct buf text;
+    struct buf text, joined;
 };
 
 /* ---- live.c: one sequence ---- */
-
-int ids_push(struct ids *v, int32_t id, struct err *e);
 
 /* A sequence of the request Q, whose state it takes in any case. */
 struct live *live_new(const struct run *r, const struct run_request *q,
@@ -108,6 +107,12 @@ int held_add(struct live *l, const struct sample_result *s,
  * them. */
 int held_show(struct live *l, size_t shown, bool cut, run_event_fn *fn,
               void *arg, struct err *e);
+/* stop_scan() of the text that is held; *AT is how much of it may be shown.
+ * What begins in the text before it is found, too: at 0. */
+int held_scan(struct run *r, struct live *l, bool more, size_t *at, int *hit,
+              struct err *e);
+/* The sequence went back to where its text was shown. */
+void held_revive(struct live *l);
 
 /* ---- token.c: from logits to the next token, and to the end ---- */
 

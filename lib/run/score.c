@@ -83,8 +83,13 @@ int score_tell(struct run *r, struct live *l, const float *logits, int at,
 {
     size_t nv = (size_t)model_n_vocab(r->c.model);
 
-    if (open_scores(r, e) || (!l->scored++ && tell(r, l, NULL, 0, fn, arg, e)))
+    if (open_scores(r, e))
         return -1;
+    if (!l->scored) {
+        if (tell(r, l, NULL, 0, fn, arg, e))
+            return -1;
+        l->scored = 1;
+    }
     for (int i = 0; i < n && at + i + 1 < l->q.nprompt; i++) {
         if (at + i + 1 < l->scored)
             continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * stop.h - stop strings, found in text that comes token by token.
+ * stop.h - stop strings, and patterns, found in text that comes token by token.
  *
  * What may yet become a stop string is held back, so that nothing of one is
  * ever shown.  Of several that match, the one that begins first counts, of
@@ -18,12 +18,16 @@ struct stop_set {
     struct stop_string {
         char *p;
         size_t n;
+        struct stop_regex *re; /* what P is; NULL: a string */
     } * v;
     int n;
 };
 
 /* Add a copy of P[N]; ERR_USAGE when it is empty. */
 int stop_add(struct stop_set *s, const void *p, size_t n, struct err *e);
+/* The texts that match a regular expression of grammar_regex(), as soon as they
+ * do; ERR_USAGE also when the empty text does. */
+int stop_add_regex(struct stop_set *s, const void *p, size_t n, struct err *e);
 int stop_copy(struct stop_set *to, const struct stop_set *from, struct err *e);
 void stop_free(struct stop_set *s);
 

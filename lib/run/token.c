@@ -84,6 +84,7 @@ static int go_back(struct run *r, struct live *l, run_event_fn *fn, void *arg,
     if (ban(l, len - n, l->held[0].id, e) || live_back(r, l, n, e))
         return -1;
     held_clear(l);
+    held_revive(l);
     if (++l->backs <= MOST_BACKS)
         return TOKEN_ELSE;
     err_set(&failed, ERR_UNSUPPORTED,
@@ -92,21 +93,34 @@ static int go_back(struct run *r, struct live *l, run_event_fn *fn, void *arg,
     return fail(r, l, &failed, fn, arg, e);
 }
 
-/* Bits of the tokens that may come after the N of L's history; NULL: all. */
-static const uint64_t *allowed(struct run *r, struct live *l, int n)
+/* Bits of the tokens that may come after the N of L's history: *MASK is NULL
+ * where all may. */
+static int allowed(const uint64_t **mask, struct run *r, struct live *l, int n,
+                   struct err *e)
 {
-    size_t words = ((size_t)model_n_vocab(r->c.model) + 63) / 64;
+    size_t words = ((size_t)model_n_vocab(r->c.model) + 63) / 64, have;
+    const uint64_t *grammar = NULL;
     int i = l->nbanned;
 
+    if (l->match && match_mask(&grammar, l->match, e))
+        return -1;
     while (i && l->banned[i - 1].at > n)
         i--;
-    if (!i || l->banned[i - 1].at != n)
-        return NULL;
-    memset(r->mask, 0xff, words * sizeof *r->mask);
+    if (!grammar && (!i || l->banned[i - 1].at != n)) {
+        *mask = NULL;
+        return 0;
+    }
+    memset(r->mask, grammar ? 0 : 0xff, words * sizeof *r->mask);
+    if (grammar) {
+        have = ((size_t)l->q.vocab->n + 63) / 64;
+        memcpy(r->mask, grammar,
+               (have < words ? have : words) * sizeof *r->mask);
+    }
     for (; i && l->banned[i - 1].at == n; i--)
         r->mask[l->banned[i - 1].id / 64] &=
             ~((uint64_t)1 << l->banned[i - 1].id % 64);
-    return r->mask;
+    *mask = r->mask;
+    return 0;
 }
 
 /* ---- ends ---- */
@@ -117,12 +131,13 @@ static int conclude(struct run *r, struct live *l, const char *why,
                     const struct err *failed, bool may_go_back,
                     run_event_fn *fn, void *arg, struct err *e)
 {
-    int hit;
-    size_t n = stop_scan(&l->ends, (char *)l->held_text.p, l->held_text.n,
-                         false, &hit);
-    bool back = hit >= l->nstop && may_go_back;
-    int rc;
+    int hit, rc;
+    size_t n;
+    bool back;
 
+    if (held_scan(r, l, false, &n, &hit, e))
+        return -1;
+    back = hit >= l->nstop && may_go_back;
     if (held_show(l, n, hit >= 0 && !back, fn, arg, e))
         return -1;
     if (back)
@@ -161,11 +176,14 @@ static int pick(struct run *r, struct live *l, struct sample_result *s,
                 const float *logits, struct err *e)
 {
     const struct run_request *q = &l->q;
+    const uint64_t *mask;
     int n;
     const int32_t *past = live_history(l, &n);
 
+    if (allowed(&mask, r, l, n, e))
+        return -1;
     return sampler_pick(l->sampler, s, logits, q->key, (uint64_t)n - 1, past, n,
-                        allowed(r, l, n), q->logprobs >= 0, e);
+                        mask, q->logprobs >= 0, e);
 }
 
 /* The token S is L's next. */
@@ -175,7 +193,8 @@ static int take(struct run *r, struct live *l, const struct sample_result *s,
     r->text.n = 0;
     if (tok_decode(&r->text, r->c.tok, &s->id, 1, l->starts ? TOK_AT_START : 0,
                    e) ||
-        held_add(l, s, &r->text, e) || live_push(l, s->id, e))
+        held_add(l, s, &r->text, e) || live_push(l, s->id, e) ||
+        (l->match && match_accept(l->match, s->id, e)))
         return -1;
     l->starts = tok_starts_text(r->c.tok, s->id);
     l->made++;
@@ -187,11 +206,12 @@ static int look(struct run *r, struct live *l, run_event_fn *fn, void *arg,
                 struct err *e)
 {
     int hit;
-    size_t n =
-        stop_scan(&l->ends, (char *)l->held_text.p, l->held_text.n, true, &hit);
+    size_t n;
+    bool back;
 
-    bool back = hit >= l->nstop;
-
+    if (held_scan(r, l, true, &n, &hit, e))
+        return -1;
+    back = hit >= l->nstop;
     if (held_show(l, n, hit >= 0 && !back, fn, arg, e))
         return -1;
     if (hit < 0)
@@ -237,6 +257,8 @@ int token_next(struct run *r, struct live *l, const float *logits,
     rc = look(r, l, fn, arg, e);
     if (rc)
         return rc;
+    if (l->match && match_done(l->match))
+        return conclude(r, l, "eos", NULL, true, fn, arg, e);
     if (q->n >= 0 && l->made >= q->n)
         return conclude(r, l, "length", NULL, true, fn, arg, e);
     if (l->tokens.n > r->c.context)

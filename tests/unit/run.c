@@ -57,11 +57,12 @@ static bool all(int batch, int chunk, int len, int n, struct err *e)
         struct run_request q = {.seq = (uint64_t)i,
                                 .prompt = t,
                                 .nprompt = len,
-                                .sampling = {.repeat_penalty = 1},
                                 .n = n,
                                 .ignore_eos = true,
                                 .logprobs = -1};
 
+        sample_defaults(&q.sampling);
+        q.sampling.temp = 0;
         memcpy(t, ids, sizeof t);
         t[0] = i; /* nothing in common */
         good = !run_add(r, &q, e);
