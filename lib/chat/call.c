@@ -6,7 +6,7 @@ enum { AGAIN = 2 }; /* how often, on average, bytes may be read again */
 
 static const char cut_off[] = "cut off";
 
-bool name_valid(const struct buf *b)
+bool chat_name_valid(const struct buf *b)
 {
     for (size_t i = 0; i < b->n; i++)
         if (b->p[i] < 0x20 || b->p[i] == 0x7f)
@@ -37,7 +37,7 @@ void call_commit(struct chat *c)
 {
     if (c->committed)
         return;
-    settle_space(c, c->d->gap);
+    parse_space(c, c->d->gap);
     emit_tool(&c->m, &c->name, &c->id);
     c->committed = true;
     c->logging = false;
@@ -67,7 +67,7 @@ static void expect_next(struct chat *c)
         c->from = c->at;
     c->logging = true;
     if (!c->match.n)
-        to_text(c);
+        parse_text(c);
 }
 
 static void code_begin(struct chat *c)
@@ -112,9 +112,9 @@ void call_go_on(struct chat *c, const char *pc)
     } else if (*pc == *VALUE || *pc == *LINES || *pc == *QUOTED) {
         value_begin(c);
     } else if (*pc == *ARGS) {
-        args_begin(c);
+        value_args(c);
     } else if (*pc == *OBJECT) {
-        object_begin(c);
+        value_object(c);
     } else if (*pc == *CODE) {
         code_begin(c);
     } else {
@@ -128,7 +128,7 @@ void call_begin(struct chat *c, int pattern)
 
     c->pattern = pattern;
     forget(c);
-    call_go_on(c, text + pattern_literal(text));
+    call_go_on(c, text + match_literal(text));
 }
 
 /* What begins as an object is no code. */
@@ -147,7 +147,7 @@ static bool try_next(struct chat *c)
     const struct pattern *p = c->d->pattern;
 
     for (int i = c->pattern + 1; i < MAX_PATTERNS && p[i].text; i++) {
-        if (pattern_literal(p[i].text) != c->opener ||
+        if (match_literal(p[i].text) != c->opener ||
             memcmp(p[i].text, c->log.p + c->from, c->opener) ||
             !may_be(c, p[i].text + c->opener))
             continue;
@@ -167,9 +167,9 @@ void call_fail(struct chat *c, const char *why)
         emit_end(&c->m, why);
         forget(c);
         if (c->logging)
-            to_text_again(c);
+            parse_again(c);
         else
-            to_text(c);
+            parse_text(c);
         return;
     }
     if (n && try_next(c))
@@ -177,7 +177,7 @@ void call_fail(struct chat *c, const char *why)
     if (c->again > AGAIN * (c->read + 4096))
         n = c->at - c->from;
     if (!n) {
-        to_text_again(c);
+        parse_again(c);
         return;
     }
     c->blank = false;
@@ -186,7 +186,7 @@ void call_fail(struct chat *c, const char *why)
     emit_text(&c->m, CHAT_TEXT, c->log.p + c->from, n);
     c->said = true;
     c->from += n;
-    to_text_again(c);
+    parse_again(c);
 }
 
 /* ---- byte by byte ---- */
@@ -220,7 +220,7 @@ static bool name_of_id(struct chat *c)
     if (k && k < n && p[k - 1] == ':')
         n = k - 1;
     buf_put(&c->name, p, n);
-    return name_valid(&c->name);
+    return chat_name_valid(&c->name);
 }
 
 /* What TYPE says: 1 text, 0 JSON, -1 neither. */
@@ -234,9 +234,9 @@ static int told(const struct buf *b)
 static bool field_whole(struct chat *c)
 {
     if (*c->pc == *NAME)
-        return name_valid(&c->name);
+        return chat_name_valid(&c->name);
     if (*c->pc == *ID)
-        return name_valid(&c->id) && (!c->d->functions || name_of_id(c));
+        return chat_name_valid(&c->id) && (!c->d->functions || name_of_id(c));
     if (*c->pc == *KEY)
         return c->key.n > 0;
     c->told = told(&c->value);
@@ -258,7 +258,7 @@ static void field_byte(struct chat *c, unsigned char b)
         return;
     if (*c->pc == *NAME && !c->match.nhold && scan_space(b)) {
         /* The name is over, or this is none. */
-        if (!c->match.space || !name_valid(&c->name)) {
+        if (!c->match.space || !chat_name_valid(&c->name)) {
             call_fail(c, NULL);
             return;
         }
@@ -294,10 +294,10 @@ void call_byte(struct chat *c, unsigned char b)
         value_byte(c, b);
         break;
     case ST_ARGS:
-        args_byte(c, b);
+        value_args_byte(c, b);
         break;
     case ST_OBJECT:
-        object_byte(c, b);
+        value_object_byte(c, b);
         break;
     default: /* ST_CODE */
         emit_escaped(&c->m, &b, 1);
@@ -309,7 +309,7 @@ void call_finish(struct chat *c)
     if (c->state == ST_CODE) {
         emit_puts(&c->m, CHAT_ARGUMENTS, "\"}");
         done(c);
-        to_text(c);
+        parse_text(c);
         return;
     }
     if (c->state == ST_VALUE)

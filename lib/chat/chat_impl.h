@@ -15,8 +15,9 @@
 
 /* ---- patterns ---- */
 
-#define SPACE(s) "\1" s "\1" /* written so; read as any white space, or none   \
-                              */
+#define SPACE(s)                                                               \
+    "\1" s "\1"       /* written so; read as any white space, or none          \
+                       */
 #define NAME   "\2"   /* the tool; it ends where what follows it begins */
 #define ID     "\3"   /* the call's id */
 #define KEY    "\4"   /* a parameter's name */
@@ -91,9 +92,9 @@ void emit_flush(struct emitter *m, bool all);
 unsigned tools_types(const json_t *tools, const struct buf *name,
                      const struct buf *key);
 /* Is it text, whatever comes? */
-bool types_are_text(unsigned types);
+bool tools_say_text(unsigned types);
 /* May P[N] be JSON that is meant as such, not text? */
-bool types_say_json(unsigned types, const void *p, size_t n);
+bool tools_say_json(unsigned types, const void *p, size_t n);
 
 /* ---- literals, match.c ---- */
 
@@ -117,12 +118,12 @@ void match_pattern(struct matcher *m, const char *text, const char *pc);
  * part of one any more goes to OUT, *N bytes of at most sizeof m->hold. */
 int match_byte(struct matcher *m, unsigned char b, char *out, size_t *n);
 /* The literal at P; the op there that ends it is not counted. */
-size_t pattern_literal(const char *p);
-bool pattern_is_op(char b);
+size_t match_literal(const char *p);
+bool match_is_op(char b);
 /* Past the FIN of the group that P is in. */
-const char *pattern_after(const char *p);
+const char *match_after(const char *p);
 /* The first byte of the group whose FIN is at P. */
-const char *pattern_group(const char *text, const char *p);
+const char *match_group(const char *text, const char *p);
 
 /* ---- the machine, parse.c and call.c ---- */
 
@@ -191,14 +192,14 @@ struct chat {
 };
 
 /* Let the byte that was just read be read again, by another state. */
-void unread(struct chat *c, unsigned char b);
+void parse_unread(struct chat *c, unsigned char b);
 /* From here on it is text. */
-void to_text(struct chat *c);
+void parse_text(struct chat *c);
 /* Go back to LOG[FROM] and read it as text. */
-void to_text_again(struct chat *c);
+void parse_again(struct chat *c);
 /* Before a call: SPACE as text, but for the separator GAP at its end, or all of
  * it where there is nothing else. */
-void settle_space(struct chat *c, const char *gap);
+void parse_space(struct chat *c, const char *gap);
 
 /* call.c: the pattern's opener has been read. */
 void call_begin(struct chat *c, int pattern);
@@ -212,14 +213,14 @@ void call_fail(struct chat *c, const char *why);
 void value_begin(struct chat *c);
 void value_byte(struct chat *c, unsigned char b);
 void value_finish(struct chat *c);
-void args_begin(struct chat *c);
-void args_byte(struct chat *c, unsigned char b);
-void object_begin(struct chat *c);
-void object_byte(struct chat *c, unsigned char b);
+void value_args(struct chat *c);
+void value_args_byte(struct chat *c, unsigned char b);
+void value_object(struct chat *c);
+void value_object_byte(struct chat *c, unsigned char b);
 /* What value.c says to call.c: go on there. */
 void call_go_on(struct chat *c, const char *pc);
 void call_commit(struct chat *c);
-bool name_valid(const struct buf *b);
+bool chat_name_valid(const struct buf *b);
 
 /* harmony.c: a header may come; one has begun, with the log. */
 void harmony_begin(struct chat *c);

@@ -98,7 +98,8 @@ void emit_escaped(struct emitter *m, const void *p, size_t n)
             emit_puts(m, CHAT_ARGUMENTS, b[i] == '"' ? "\\\"" : "\\\\");
         from = i + 1;
     }
-    emit_text(m, CHAT_ARGUMENTS, b + from, n - from);
+    if (n > from) /* P may be NULL */
+        emit_text(m, CHAT_ARGUMENTS, b + from, n - from);
 }
 
 void emit_json(struct emitter *m, const void *p, size_t n)

@@ -90,7 +90,7 @@ static void header_ends(struct chat *c)
     if (to && !own)
         to += 10, nto -= 10;
     buf_put(&c->name, to, nto);
-    if (to && !name_valid(&c->name)) {
+    if (to && !chat_name_valid(&c->name)) {
         call_fail(c, NULL);
         return;
     }
@@ -168,9 +168,9 @@ static void json_byte(struct chat *c, unsigned char b)
     if ((!c->json.depth && b != '{' && !scan_space(b)) ||
         !scan_byte(&c->json, b)) {
         emit_end(&c->m, "the arguments are not JSON");
-        unread(c, b);
+        parse_unread(c, b);
         c->blank = true;
-        to_text(c);
+        parse_text(c);
         return;
     }
     if (in && b < 0x20)
@@ -218,7 +218,7 @@ static void body_byte(struct chat *c, unsigned char b)
         emit_end(&c->m, "the arguments are not JSON");
         emit_text(&c->m, CHAT_TEXT, out, n);
         c->blank = false;
-        to_text(c);
+        parse_text(c);
         return;
     }
     body_put(c, out, n);
@@ -252,7 +252,7 @@ void harmony_finish(struct chat *c)
         body_ends(c, NULL);
     else
         body_ends(c, "cut off");
-    to_text(c);
+    parse_text(c);
 }
 
 /* ---- writing ---- */

@@ -5,16 +5,16 @@
 
 #include "chat/chat_impl.h"
 
-bool pattern_is_op(char b)
+bool match_is_op(char b)
 {
     return (b > 0 && b <= 7) || (b >= 0x0e && b <= 0x16);
 }
 
-size_t pattern_literal(const char *p)
+size_t match_literal(const char *p)
 {
     size_t n = 0;
 
-    while (p[n] && !pattern_is_op(p[n]))
+    while (p[n] && !match_is_op(p[n]))
         n++;
     return n;
 }
@@ -24,7 +24,7 @@ static bool opens(char b)
     return b == *PARAMS || b == *CALLS || b == *MAYBE;
 }
 
-const char *pattern_after(const char *p)
+const char *match_after(const char *p)
 {
     for (int depth = 1; depth; p++) {
         if (opens(*p))
@@ -35,7 +35,7 @@ const char *pattern_after(const char *p)
     return p;
 }
 
-const char *pattern_group(const char *text, const char *fin)
+const char *match_group(const char *text, const char *fin)
 {
     const char *stack[4];
     int depth = 0;
@@ -74,9 +74,9 @@ void match_pattern(struct matcher *m, const char *text, const char *pc)
             pc = strchr(pc + 1, *pc) + 1;
         } else if (opens(*pc)) {
             match_pattern(m, text, pc + 1);
-            pc = pattern_after(pc + 1);
+            pc = match_after(pc + 1);
         } else if (*pc == *FIN) {
-            const char *group = pattern_group(text, pc);
+            const char *group = match_group(text, pc);
 
             if (group[-1] != *MAYBE)
                 match_pattern(m, text, group);
@@ -84,7 +84,7 @@ void match_pattern(struct matcher *m, const char *text, const char *pc)
         } else if (*pc == *DONE) {
             pc++;
         } else {
-            size_t n = pattern_literal(pc);
+            size_t n = match_literal(pc);
 
             match_add(m, pc, n, pc + n);
             return;

@@ -25,9 +25,7 @@ int chat_collect(void *arg, const struct chat_event *ev, struct err *e)
 {
     struct chat_message *m = arg;
     struct chat_call *call = m->ncall ? &m->call[m->ncall - 1] : NULL;
-    struct buf *to = ev->kind == CHAT_TEXT        ? &m->content
-                     : ev->kind == CHAT_REASONING ? &m->reasoning
-                                                  : &call->arguments;
+    struct buf *to = ev->kind == CHAT_TEXT ? &m->content : &m->reasoning;
 
     switch (ev->kind) {
     case CHAT_TOOL:
@@ -41,6 +39,9 @@ int chat_collect(void *arg, const struct chat_event *ev, struct err *e)
         if (ev->error)
             buf_puts(&call->error, ev->error);
         return buf_ok(&call->error, e);
+    case CHAT_ARGUMENTS:
+        buf_put(&call->arguments, ev->text, ev->n);
+        return buf_ok(&call->arguments, e);
     default:
         buf_put(to, ev->text, ev->n);
         return buf_ok(to, e);
@@ -164,7 +165,8 @@ static int load_call(struct chat_message *m, const json_t *v, struct err *e)
         return err_nomem(e);
     if (!json_is_object(f))
         f = v;
-    if (!take(&c->name, json_object_get(f, "name")) || !name_valid(&c->name))
+    if (!take(&c->name, json_object_get(f, "name")) ||
+        !chat_name_valid(&c->name))
         return err_set(e, ERR_FORMAT, "call %zu has no name", m->ncall - 1);
     id = json_object_get(v, "id");
     take(&c->id, id);

@@ -13,7 +13,7 @@
 
 /* ---- the log ---- */
 
-void unread(struct chat *c, unsigned char b)
+void parse_unread(struct chat *c, unsigned char b)
 {
     if (c->at) {
         c->at--;
@@ -82,7 +82,7 @@ static void match_text(struct chat *c)
         match_add(&c->match, p, n, NULL);
     for (int i = 0; i < MAX_PATTERNS && pat[i].text; i++)
         if (!pat[i].start || !c->said)
-            match_add(&c->match, pat[i].text, pattern_literal(pat[i].text),
+            match_add(&c->match, pat[i].text, match_literal(pat[i].text),
                       pat[i].text);
 }
 
@@ -94,7 +94,7 @@ static void set_first(struct chat *c)
     c->first[' '] = c->first['\n'] = c->first['\r'] = c->first['\t'] = true;
 }
 
-void to_text(struct chat *c)
+void parse_text(struct chat *c)
 {
     c->state = ST_TEXT;
     c->logging = false;
@@ -103,11 +103,11 @@ void to_text(struct chat *c)
     set_first(c);
 }
 
-void to_text_again(struct chat *c)
+void parse_again(struct chat *c)
 {
     c->again += c->at - c->from;
     c->at = c->from;
-    to_text(c);
+    parse_text(c);
 }
 
 static void say(struct chat *c, const void *p, size_t n)
@@ -126,7 +126,7 @@ static void say_space(struct chat *c)
     c->space.n = 0;
 }
 
-void settle_space(struct chat *c, const char *gap)
+void parse_space(struct chat *c, const char *gap)
 {
     size_t n = strlen(gap), have = c->space.n;
 
@@ -256,7 +256,7 @@ static void reasoning_byte(struct chat *c, unsigned char b)
     if (hit.next) {
         c->skip = hit.next; /* what follows the tag */
         c->blank = true;
-        to_text(c);
+        parse_text(c);
     } else if (c->opening) {
         c->opening = false;
         c->skip = tag_tail(c->style->open);
@@ -395,7 +395,7 @@ int chat_new(struct chat **out, const struct chat_opts *o, struct err *e)
         to_reasoning(c);
         c->skip = NULL;
     } else {
-        to_text(c);
+        parse_text(c);
     }
     *out = c;
     return 0;

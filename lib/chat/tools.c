@@ -111,12 +111,12 @@ unsigned tools_types(const json_t *tools, const struct buf *name,
     return 0;
 }
 
-bool types_are_text(unsigned types)
+bool tools_say_text(unsigned types)
 {
     return types == STRING;
 }
 
-bool types_say_json(unsigned types, const void *p, size_t n)
+bool tools_say_json(unsigned types, const void *p, size_t n)
 {
     const char *s = p;
     unsigned is_type = 0;

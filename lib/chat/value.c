@@ -22,7 +22,7 @@ static void stream(struct chat *c)
 void value_begin(struct chat *c)
 {
     const char *stop = c->pc + 1;
-    size_t n = pattern_literal(stop);
+    size_t n = match_literal(stop);
 
     c->state = ST_VALUE;
     c->logging = false;
@@ -40,7 +40,7 @@ void value_begin(struct chat *c)
     c->value.n = 0;
     c->streaming = c->any = false;
     if (*c->pc == *QUOTED || c->told == 1 ||
-        (c->told < 0 && types_are_text(c->types)))
+        (c->told < 0 && tools_say_text(c->types)))
         stream(c);
 }
 
@@ -63,7 +63,7 @@ static void value_end(struct chat *c)
 
     if (c->streaming)
         emit_puts(&c->m, CHAT_ARGUMENTS, "\"");
-    else if (c->told == 0 ? scan_all(p, n) : types_say_json(c->types, p, n))
+    else if (c->told == 0 ? scan_all(p, n) : tools_say_json(c->types, p, n))
         emit_json(&c->m, p, n);
     else {
         stream(c);
@@ -126,7 +126,7 @@ static void args_put(struct chat *c, uint8_t was, unsigned char b)
         emit_text(&c->m, CHAT_ARGUMENTS, &b, 1);
 }
 
-void args_begin(struct chat *c)
+void value_args(struct chat *c)
 {
     call_commit(c);
     c->has_args = true;
@@ -135,12 +135,12 @@ void args_begin(struct chat *c)
     emit_puts(&c->m, CHAT_ARGUMENTS, "{");
 }
 
-void args_byte(struct chat *c, unsigned char b)
+void value_args_byte(struct chat *c, unsigned char b)
 {
     uint8_t was = c->json.state;
 
     if (!scan_byte(&c->json, b)) {
-        unread(c, b);
+        parse_unread(c, b);
         call_fail(c, "the arguments are not JSON");
         return;
     }
@@ -151,7 +151,7 @@ void args_byte(struct chat *c, unsigned char b)
 
 /* ---- a call that is an object ---- */
 
-void object_begin(struct chat *c)
+void value_object(struct chat *c)
 {
     c->json = in_object;
     c->state = ST_OBJECT;
@@ -199,7 +199,7 @@ static bool take_string(struct chat *c)
         to->n = 0;
     buf_put(to, json_string_value(s), json_string_length(s));
     json_decref(s);
-    good = name_valid(to);
+    good = chat_name_valid(to);
     if (!good)
         to->n = 0;
     return good || c->want == WANT_ID;
@@ -261,14 +261,14 @@ static bool object_ends(struct chat *c)
     return true;
 }
 
-void object_byte(struct chat *c, unsigned char b)
+void value_object_byte(struct chat *c, unsigned char b)
 {
     const struct scan_json was = c->json;
     bool good = scan_byte(&c->json, b), top = was.depth == 1;
 
     if (!good) {
         if (c->committed)
-            unread(c, b);
+            parse_unread(c, b);
         call_fail(c, "it is not JSON");
         return;
     }
@@ -295,7 +295,7 @@ void object_byte(struct chat *c, unsigned char b)
     if (good && scan_whole(&c->json))
         good = object_ends(c);
     if (!good && c->committed)
-        unread(c, b);
+        parse_unread(c, b);
     if (!good)
         call_fail(c, "it is not an object of a call");
     else if (scan_whole(&c->json))

@@ -117,7 +117,7 @@ static void put_value(struct writer *w, const char *text, const char *pc)
 {
     const struct chat_call *c = &w->m->call[w->call];
     const char *stop = pc + 1;
-    size_t nstop = pattern_literal(stop);
+    size_t nstop = match_literal(stop);
     struct buf key = {0};
     struct member m;
     bool bare;
@@ -129,8 +129,8 @@ static void put_value(struct writer *w, const char *text, const char *pc)
     if (bare && *pc != *QUOTED && !told(text, pc)) {
         unsigned types = tools_types(w->o->tools, &c->name, &key);
 
-        bare = types_are_text(types) ||
-               (!types_say_json(types, w->text.p, w->text.n) &&
+        bare = tools_say_text(types) ||
+               (!tools_say_json(types, w->text.p, w->text.n) &&
                 !holds(w->text.p, w->text.n, stop, nstop));
     }
     if (*pc == *LINES)
@@ -292,7 +292,7 @@ static void put_pattern(struct writer *w, const char *text)
 
     begin_call(w);
     while (*pc) {
-        size_t n = pattern_literal(pc);
+        size_t n = match_literal(pc);
 
         if (n) {
             buf_put(w->out, pc, n);
@@ -302,9 +302,9 @@ static void put_pattern(struct writer *w, const char *text)
             buf_put(w->out, pc + 1, n);
             pc += n + 2;
         } else if (*pc == *PARAMS || *pc == *CALLS || *pc == *MAYBE) {
-            pc = enter(w, text, pc + 1) ? pc + 1 : pattern_after(pc + 1);
+            pc = enter(w, text, pc + 1) ? pc + 1 : match_after(pc + 1);
         } else if (*pc == *FIN) {
-            const char *group = pattern_group(text, pc);
+            const char *group = match_group(text, pc);
 
             pc = group[-1] != *MAYBE && enter(w, text, group) ? group : pc + 1;
         } else if (*pc == *DONE) {
@@ -420,9 +420,10 @@ static int check(bool *good, const struct writer *w, size_t from, struct err *e)
     o.arg = &back;
     if (chat_new(&c, &o, e))
         return -1;
-    r = chat_feed(c, w->out->p + from, w->out->n - from, e) || chat_finish(c, e)
-            ? -1
-            : 0;
+    r = w->out->n > from ? chat_feed(c, w->out->p + from, w->out->n - from, e)
+                         : 0;
+    if (!r)
+        r = chat_finish(c, e);
     *good = !r && same_message(w->m, &back, w->d);
     chat_free(c);
     chat_message_free(&back);

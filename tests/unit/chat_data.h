@@ -4,6 +4,8 @@
 #ifndef LLM_TESTS_CHAT_DATA_H
 #define LLM_TESTS_CHAT_DATA_H
 
+#include <stddef.h>
+
 /* These are written from what they are read as, byte for byte. */
 static const struct canonical {
     const char *dialect, *text, *events;
