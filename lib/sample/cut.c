@@ -26,7 +26,7 @@ static void leave(struct sampler *s, size_t keep, bool was_all)
     choice_cut(s, keep);
 }
 
-void step_top_k(struct sampler *s)
+void cut_top_k(struct sampler *s)
 {
     size_t k = (size_t)s->o.top_k;
 
@@ -34,7 +34,7 @@ void step_top_k(struct sampler *s)
         choice_top(s, k);
 }
 
-void step_top_p(struct sampler *s)
+void cut_top_p(struct sampler *s)
 {
     struct choice *c = &s->c;
     double z, want, have = 0;
@@ -62,7 +62,7 @@ void step_top_p(struct sampler *s)
     leave(s, keep, was_all);
 }
 
-void step_min_p(struct sampler *s)
+void cut_min_p(struct sampler *s)
 {
     struct choice *c = &s->c;
     bool was_all = c->all;
@@ -77,7 +77,7 @@ void step_min_p(struct sampler *s)
 }
 
 /* Those at most N standard deviations below the greatest score. */
-void step_top_n_sigma(struct sampler *s)
+void cut_top_n_sigma(struct sampler *s)
 {
     struct choice *c = &s->c;
     double far = (double)s->o.top_n_sigma * choice_deviation(s);
@@ -115,7 +115,7 @@ static size_t near_mean(const struct sampler *s, uint64_t *near, double *have,
 
 /* Those whose surprise is nearest to what is expected: their scores are then
  * nearest to the mean score. */
-void step_typical(struct sampler *s)
+void cut_typical(struct sampler *s)
 {
     struct choice *c = &s->c;
     uint64_t *near = c->list + s->n;
@@ -151,7 +151,7 @@ void step_typical(struct sampler *s)
 
 /* With some chance, of the tokens that are more probable than the threshold
  * leave only the least probable one. */
-void step_xtc(struct sampler *s)
+void cut_xtc(struct sampler *s)
 {
     struct choice *c = &s->c;
     double border;

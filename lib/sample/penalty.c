@@ -16,7 +16,7 @@ static float finite(double x)
                                  : (float)x;
 }
 
-void step_bias(struct sampler *s)
+void penalty_bias(struct sampler *s)
 {
     float *x = choice_edit(s);
 
@@ -45,7 +45,7 @@ static float penalized(const struct sample_opts *o, double x, uint32_t times)
                        (double)o->presence_penalty));
 }
 
-void step_penalties(struct sampler *s, const int32_t *history, int n)
+void penalty_repeat(struct sampler *s, const int32_t *history, int n)
 {
     const struct sample_opts *o = &s->o;
     int from = start(n, o->repeat_last_n);
@@ -209,7 +209,7 @@ static int penalize(struct sampler *s, const int32_t *h, int n, int limit,
     return rc;
 }
 
-int step_dry(struct sampler *s, const int32_t *history, int n, struct err *e)
+int penalty_dry(struct sampler *s, const int32_t *history, int n, struct err *e)
 {
     const struct sample_opts *o = &s->o;
     int from = start(n, o->dry_penalty_last_n), limit;

@@ -71,13 +71,13 @@ static const struct {
 } steps[ORDER_KINDS] = {
     [ORDER_PENALTIES] = {has_penalties, NULL, false, true},
     [ORDER_DRY] = {has_dry, NULL, false, true},
-    [ORDER_TOP_N_SIGMA] = {has_top_n_sigma, step_top_n_sigma, true, false},
-    [ORDER_TOP_K] = {has_top_k, step_top_k, true, false},
-    [ORDER_TYPICAL] = {has_typical, step_typical, true, false},
-    [ORDER_TOP_P] = {has_top_p, step_top_p, true, false},
-    [ORDER_MIN_P] = {has_min_p, step_min_p, true, false},
-    [ORDER_XTC] = {has_xtc, step_xtc, true, false},
-    [ORDER_TEMPERATURE] = {has_temperature, step_temperature, false, false},
+    [ORDER_TOP_N_SIGMA] = {has_top_n_sigma, cut_top_n_sigma, true, false},
+    [ORDER_TOP_K] = {has_top_k, cut_top_k, true, false},
+    [ORDER_TYPICAL] = {has_typical, cut_typical, true, false},
+    [ORDER_TOP_P] = {has_top_p, cut_top_p, true, false},
+    [ORDER_MIN_P] = {has_min_p, cut_min_p, true, false},
+    [ORDER_XTC] = {has_xtc, cut_xtc, true, false},
+    [ORDER_TEMPERATURE] = {has_temperature, temperature_apply, false, false},
 };
 
 static bool listed(const struct sample_opts *o, enum order step)
@@ -244,8 +244,8 @@ static int run_step(struct sampler *s, enum order step, const int32_t *history,
     if (step == ORDER_ADAPTIVE_P || !steps[step].active(o))
         return 0;
     if (step == ORDER_PENALTIES)
-        step_penalties(s, history, nhist);
-    if (step == ORDER_DRY && step_dry(s, history, nhist, e))
+        penalty_repeat(s, history, nhist);
+    if (step == ORDER_DRY && penalty_dry(s, history, nhist, e))
         return -1;
     if (steps[step].back || greedy(o) || (o->mirostat && steps[step].cuts))
         return 0;
@@ -262,7 +262,7 @@ static int run_chain(struct sampler *s, uint64_t pos, const int32_t *history,
     const struct sample_opts *o = &s->o;
 
     if (o->nbias)
-        step_bias(s);
+        penalty_bias(s);
     for (int i = 0; i < o->norder; i++)
         if (run_step(s, (enum order)o->order[i], history, nhist, e))
             return -1;
@@ -270,12 +270,12 @@ static int run_chain(struct sampler *s, uint64_t pos, const int32_t *history,
         return -1;
     if (!learns(o))
         return 0;
-    if (memory_begin(s, pos, e))
+    if (target_begin(s, pos, e))
         return -1;
     if (o->mirostat)
-        step_mirostat(s);
+        target_mirostat(s);
     else
-        step_adaptive_p(s);
+        target_adaptive_p(s);
     return 0;
 }
 
@@ -358,7 +358,7 @@ int sampler_pick(struct sampler *s, struct sample_result *r,
         return -1;
     d = greedy(&s->o) ? first(s) : draw(s);
     if (learns(&s->o))
-        memory_learn(s, pos, d.id, d.weight / d.z);
+        target_learn(s, pos, d.id, d.weight / d.z);
     r->id = d.id;
     if (want_lp && !s->o.lp_sampled) {
         begin(s, logits, NULL);

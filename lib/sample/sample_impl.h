@@ -76,16 +76,11 @@ struct sampler {
     } was; /* the choice before adaptive-p */
 };
 
-/* ---- choice.c ---- */
+/* ---- choice.c: the tokens that are left, s->c ---- */
 
 /* The greatest score and those of blocks; ERR_FORMAT when a score is none, or
  * nothing is left. */
 int choice_scan(struct sampler *s, struct err *e);
-/* Put weights into s->w, of all or of the list; their sum. */
-double choice_weigh(struct sampler *s);
-/* Mean of (score - greatest score) / temperature, by those weights, whose sum
- * is Z. */
-double choice_mean(const struct sampler *s, double z);
 /* As many as the list has, or all; in blocks: the scores of block B, minus
  * infinity for those that are none.  In ROOM, or where they are. */
 size_t choice_size(const struct sampler *s);
@@ -93,6 +88,11 @@ const float *choice_block(const struct sampler *s, float *room, size_t b);
 /* How many are left, and the standard deviation of their scores. */
 size_t choice_count(const struct sampler *s);
 double choice_deviation(const struct sampler *s);
+/* Put weights into s->w, of all or of the list; their sum. */
+double choice_weigh(struct sampler *s);
+/* Mean of (score - greatest score) / temperature, by those weights, whose sum
+ * is Z. */
+double choice_mean(const struct sampler *s, double z);
 /* From all to a list by id: those at most REACH below the greatest score at
  * this temperature, and maybe some more.  All is still there: c.all may be set
  * again.  A list stays as it is. */
@@ -107,15 +107,6 @@ void choice_cut(struct sampler *s, size_t keep);
 /* Scores that may be changed for ids below s->n; choice_edited() then. */
 float *choice_edit(struct sampler *s);
 void choice_edited(struct sampler *s);
-/* As many as the list has, or all; in blocks: the scores of block B, minus
- * infinity for those that are none.  In ROOM, or where they are. */
-size_t choice_size(const struct sampler *s);
-const float *choice_block(const struct sampler *s, float *room, size_t b);
-/* How many are left, and the standard deviation of their scores. */
-size_t choice_count(const struct sampler *s);
-double choice_deviation(const struct sampler *s);
-/* Mean of (score - greatest score) / temperature, by weights whose sum is Z. */
-double choice_mean(const struct sampler *s, double z);
 
 /* (score - greatest) / temperature */
 static inline float choice_below(const struct choice *c, float score)
@@ -125,23 +116,24 @@ static inline float choice_below(const struct choice *c, float score)
 
 /* ---- the steps ---- */
 
-void step_top_k(struct sampler *s);
-void step_top_p(struct sampler *s);
-void step_min_p(struct sampler *s);
-void step_typical(struct sampler *s);
-void step_top_n_sigma(struct sampler *s);
-void step_xtc(struct sampler *s);
-void step_temperature(struct sampler *s);
-void step_mirostat(struct sampler *s);
-void step_adaptive_p(struct sampler *s);
+void cut_top_k(struct sampler *s);
+void cut_top_p(struct sampler *s);
+void cut_min_p(struct sampler *s);
+void cut_typical(struct sampler *s);
+void cut_top_n_sigma(struct sampler *s);
+void cut_xtc(struct sampler *s);
+void temperature_apply(struct sampler *s);
+void target_mirostat(struct sampler *s);
+void target_adaptive_p(struct sampler *s);
 /* These change scores by what was there before. */
-void step_bias(struct sampler *s);
-void step_penalties(struct sampler *s, const int32_t *history, int n);
-int step_dry(struct sampler *s, const int32_t *history, int n, struct err *e);
+void penalty_bias(struct sampler *s);
+void penalty_repeat(struct sampler *s, const int32_t *history, int n);
+int penalty_dry(struct sampler *s, const int32_t *history, int n,
+                struct err *e);
 
 /* What mirostat and adaptive-p keep of earlier positions, and learn: ID was
  * drawn with probability P. */
-int memory_begin(struct sampler *s, uint64_t pos, struct err *e);
-void memory_learn(struct sampler *s, uint64_t pos, uint32_t id, double p);
+int target_begin(struct sampler *s, uint64_t pos, struct err *e);
+void target_learn(struct sampler *s, uint64_t pos, uint32_t id, double p);
 
 #endif

@@ -18,7 +18,7 @@
 
 /* ---- what is remembered ---- */
 
-int memory_begin(struct sampler *s, uint64_t pos, struct err *e)
+int target_begin(struct sampler *s, uint64_t pos, struct err *e)
 {
     while (s->nmemory && s->memory[s->nmemory - 1].pos >= pos)
         s->nmemory--;
@@ -49,7 +49,7 @@ static struct memory recall(const struct sampler *s)
                            .b = weight};
 }
 
-void memory_learn(struct sampler *s, uint64_t pos, uint32_t id, double p)
+void target_learn(struct sampler *s, uint64_t pos, uint32_t id, double p)
 {
     const struct sample_opts *o = &s->o;
     struct memory m = recall(s);
@@ -123,7 +123,7 @@ static void surprising(struct sampler *s, double mu)
     choice_cut(s, keep);
 }
 
-void step_mirostat(struct sampler *s)
+void target_mirostat(struct sampler *s)
 {
     double mu = recall(s).a;
 
@@ -142,7 +142,7 @@ static double within(double x, double least, double most)
 
 /* Scores by how near a probability is to the target: a parabola near it, a
  * slope further away. */
-void step_adaptive_p(struct sampler *s)
+void target_adaptive_p(struct sampler *s)
 {
     struct choice *c = &s->c;
     struct memory m = recall(s);

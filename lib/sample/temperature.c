@@ -25,7 +25,7 @@ static double dynamic(struct sampler *s)
     return low + (high - low) * kern_pow_f64(part, (double)o->dynatemp_exp);
 }
 
-void step_temperature(struct sampler *s)
+void temperature_apply(struct sampler *s)
 {
     double by = s->o.dynatemp_range > 0 ? dynamic(s) : (double)s->o.temp;
     double temp = (double)s->c.temp * by;
