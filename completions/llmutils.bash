@@ -78,6 +78,18 @@ _llmutils() {
         --timeout) kind='seconds' ;;
         esac
         ;;
+    grammar-check)
+        opts='--grammar --json --schema --regex --next --print --compile --model --null --quiet --help --version'
+        valued='--grammar --schema --regex --next -m --model'
+        operands='text ...'
+        case $prev in
+        --grammar) kind='file' ;;
+        --schema) kind='file' ;;
+        --regex) kind='pattern' ;;
+        --next) kind='prefix' ;;
+        -m | --model) kind='model' ;;
+        esac
+        ;;
     kv-dump)
         opts='--check --convert --cut --diff --format --no-zstd --output --quiet --seq --values --zstd --help --version'
         valued='--convert --cut --diff -f --format -o --output --seq --values'
@@ -217,6 +229,75 @@ _llmutils() {
         -o | --output) kind='file' ;;
         esac
         ;;
+    llm-spec)
+        opts='--no-ngram --ngram-min --corpus --draft --draft-cmd --draft-wait --draft-max --draft-min --draft-all --stats --count --stop --ban-string --ban-regex --grammar --json --schema --regex --trigger --ignore-eos --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay --seed --logit-bias --suppress --logprobs-of --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
+        valued='--ngram-min --corpus --draft --draft-cmd --draft-wait --draft-max --draft-min -n --count --stop --ban-string --ban-regex --grammar --schema --regex --trigger --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay -s --seed --logit-bias --suppress --logprobs-of --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device -f --format -o --output'
+        operands='model file ...'
+        case $prev in
+        --ngram-min) kind='count' ;;
+        --corpus) kind='file' ;;
+        --draft) kind='model' ;;
+        --draft-cmd) kind='command' ;;
+        --draft-wait) kind='ms' ;;
+        --draft-max) kind='count' ;;
+        --draft-min) kind='count' ;;
+        -n | --count) kind='count' ;;
+        --stop) kind='text' ;;
+        --ban-string) kind='text' ;;
+        --ban-regex) kind='pattern' ;;
+        --grammar) kind='file' ;;
+        --schema) kind='file' ;;
+        --regex) kind='pattern' ;;
+        --trigger) kind='text' ;;
+        --samplers) kind='name;name...' ;;
+        --temp) kind='number' ;;
+        --dynatemp-range) kind='number' ;;
+        --dynatemp-exp) kind='number' ;;
+        --top-k) kind='count' ;;
+        --top-p) kind='number' ;;
+        --min-p) kind='number' ;;
+        --typical) kind='number' ;;
+        --top-n-sigma) kind='number' ;;
+        --xtc-probability) kind='number' ;;
+        --xtc-threshold) kind='number' ;;
+        --min-keep) kind='count' ;;
+        --repeat-penalty) kind='number' ;;
+        --presence-penalty) kind='number' ;;
+        --frequency-penalty) kind='number' ;;
+        --repeat-last-n) kind='count' ;;
+        --dry-multiplier) kind='number' ;;
+        --dry-base) kind='number' ;;
+        --dry-allowed-length) kind='count' ;;
+        --dry-penalty-last-n) kind='count' ;;
+        --dry-sequence-breaker) kind='text' ;;
+        --mirostat) kind='words 0 1 2' ;;
+        --mirostat-ent) kind='number' ;;
+        --mirostat-lr) kind='number' ;;
+        --adaptive-target) kind='number' ;;
+        --adaptive-decay) kind='number' ;;
+        -s | --seed) kind='number' ;;
+        --logit-bias) kind='id=number' ;;
+        --suppress) kind='id[,id...]' ;;
+        --logprobs-of) kind='words model sampled' ;;
+        --logprobs) kind='count' ;;
+        -b | --batch) kind='count' ;;
+        --overflow) kind='words error stop shift slide' ;;
+        --keep) kind='count' ;;
+        --kv) kind='file' ;;
+        --kv-in) kind='file' ;;
+        --kv-out) kind='file' ;;
+        --cache) kind='folder' ;;
+        --cache-size) kind='megabytes' ;;
+        --chunk) kind='count' ;;
+        -t | --threads) kind='count' ;;
+        --threads-batch) kind='count' ;;
+        -c | --ctx) kind='count' ;;
+        --kv-type) kind='type[,type]' ;;
+        --device) kind='name' ;;
+        -f | --format) kind='words text json cbor' ;;
+        -o | --output) kind='file' ;;
+        esac
+        ;;
     tok-decode)
         opts='--output --lines --null --escape --jsonl --model --raw --special --help --version'
         valued='-o --output -m --model'
@@ -283,4 +364,4 @@ _llmutils() {
         ;;
     esac
 }
-complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull kv-dump llm-decode llm-prefill llm-sample tok-decode tok-encode
+complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull grammar-check kv-dump llm-decode llm-prefill llm-sample llm-spec tok-decode tok-encode

@@ -279,8 +279,8 @@ constrain_cache_vocab(const struct constrain_cache *k)
     return k->vocab.n ? &k->vocab : NULL;
 }
 
-static int compile(struct grammar **out, const struct constrain *c,
-                   const struct grammar_vocab *v, struct err *e)
+int constrain_compile(struct grammar **out, const struct constrain *c,
+                      const struct grammar_vocab *v, struct err *e)
 {
     const char *p = (const char *)c->text.p;
     size_t n = c->text.n;
@@ -357,7 +357,7 @@ int constrain_get(struct grammar **out, struct constrain_cache *k,
         x->kind = c->kind;
         buf_put(&x->text, c->text.p, c->text.n);
         if (buf_ok(&x->text, e) ||
-            compile(&x->g, c, k->tok ? &k->vocab : NULL, e)) {
+            constrain_compile(&x->g, c, k->tok ? &k->vocab : NULL, e)) {
             buf_free(&x->text);
             free(x);
             return -1;

@@ -52,6 +52,10 @@ void constrain_fini(struct constrain *c);
 int constrain_vocab(struct grammar_vocab *v, struct buf *text,
                     const struct tok *t, struct err *e);
 
+/* The grammar of C, which must have one; V may be NULL. */
+int constrain_compile(struct grammar **out, const struct constrain *c,
+                      const struct grammar_vocab *v, struct err *e);
+
 struct constrain_cache;
 /* T: NULL: without a vocabulary, as programs without a model do. */
 struct constrain_cache *constrain_cache_new(const struct tok *t, struct err *e);

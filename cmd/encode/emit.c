@@ -6,31 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/utf8.h"
-
-/* P[N] between quotes, on one line and harmless to a terminal: as JSON has it,
- * but for bytes that are no UTF-8, which are \xHH. */
-static void put_quoted(struct buf *b, const unsigned char *p, size_t n)
-{
-    struct buf json = {0};
-    size_t len;
-    uint32_t cp;
-
-    buf_putc(b, '"');
-    for (; n; p += len, n -= len) {
-        len = utf8_get(p, n, &cp);
-        json.n = 0;
-        if (cp == UTF8_BAD) {
-            buf_printf(b, "\\x%02x", *p);
-            continue;
-        }
-        wire_json_string(&json, p, len);
-        if (json.n > 2)
-            buf_put(b, json.p + 1, json.n - 2);
-    }
-    buf_putc(b, '"');
-    buf_free(&json);
-}
+#include "cmd/common/quote.h"
 
 static int print_tokens(struct run *r, struct err *e)
 {
@@ -42,7 +18,7 @@ static int print_tokens(struct run *r, struct err *e)
         if (tok_decode(&piece, r->t, &r->ids.p[i], 1, TOK_SHOW_SPECIAL, e))
             break;
         buf_printf(&r->text, "%u\t", r->ids.p[i]);
-        put_quoted(&r->text, piece.p, piece.n);
+        quote_put(&r->text, piece.p, piece.n);
         buf_putc(&r->text, '\n');
     }
     buf_free(&piece);

@@ -26,7 +26,7 @@
 #include "base/err.h"
 
 struct grammar;
-struct trie;
+struct grammar_trie;
 
 /* The tokens of a model, for masks and for token references.  Views: they live
  * as long as the grammar. */
@@ -37,7 +37,7 @@ struct grammar_vocab {
     const uint32_t *len;        /* [n] */
     const uint8_t *control;     /* [n]: no text of its own: only by reference */
     const uint8_t *end;         /* [n]: ends the text: where that may end */
-    struct trie *index;         /* grammar_vocab_index(), or NULL */
+    struct grammar_trie *index; /* grammar_vocab_index(), or NULL */
 };
 
 /* The tokens by their beginnings, for masks: some 20 ms and 10 MB, which each

@@ -92,7 +92,7 @@ enum {
     TOKEN_PLACE = 1u << 31, /* the place of a token's node is this + node */
 };
 
-struct trie;
+struct grammar_trie;
 struct local;
 struct mask_at {
     uint32_t state, end; /* END: the node behind all below */
@@ -124,8 +124,8 @@ struct grammar {
 
     const struct grammar_vocab *v;
     struct grammar_vocab vocab;
-    const struct trie *trie;
-    struct trie *own_trie;
+    const struct grammar_trie *trie;
+    struct grammar_trie *own_trie;
     struct local **local[2]; /* by place; [1]: in a repetition */
     size_t local_memory;
     uint8_t *loop;           /* by node: 1: such a repetition, 2: not */
@@ -144,7 +144,7 @@ uint32_t state_back(struct grammar *g, uint32_t stack);
 /* That of one configuration. */
 uint32_t state_of(struct grammar *g, uint32_t stack, uint32_t place);
 /* Where place P goes with BYTE; UNKNOWN: nowhere. */
-uint32_t place_next(const struct grammar *g, uint32_t p, uint8_t byte);
+uint32_t state_place(const struct grammar *g, uint32_t p, uint8_t byte);
 size_t state_memory(const struct grammar *g);
 /* mask.c */
 void mask_fini(struct grammar *g);

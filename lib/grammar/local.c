@@ -16,7 +16,7 @@ struct exit {
 
 struct walk {
     const struct grammar *g;
-    const struct trie *t;
+    const struct grammar_trie *t;
     uint32_t again;
     struct at *at;
     struct exit *exit;
@@ -28,7 +28,7 @@ struct walk {
 
 struct leaving {
     uint32_t times;
-    struct trie_text text;
+    struct grammar_text text;
 };
 
 static uint32_t next(struct walk *w, uint32_t p, uint8_t byte)
@@ -67,7 +67,7 @@ static void leaves(struct walk *w, uint32_t i, uint32_t exits)
 
 static void walk(struct walk *w, uint32_t start)
 {
-    const struct trie *t = w->t;
+    const struct grammar_trie *t = w->t;
     uint32_t depth = 0;
 
     w->at[0] = (struct at){start, 0, t->n, 0};
@@ -158,7 +158,7 @@ static int ways(struct local *l, const struct walk *w, struct err *e)
 {
     struct leaving *x = (struct leaving *)(void *)w->leave.p;
     size_t n = w->leave.n / sizeof *x, i = 0, k;
-    struct trie_text *text = malloc(n * sizeof *text + 1);
+    struct grammar_text *text = malloc(n * sizeof *text + 1);
     int rc = text ? 0 : err_nomem(e);
 
     if (n && w->again != UNKNOWN)
@@ -176,7 +176,7 @@ static int ways(struct local *l, const struct walk *w, struct err *e)
         more->times = x[i].times;
         for (k = 0; i < n && x[i].times == more->times; i++)
             text[k++] = x[i].text;
-        rc = trie_new(&more->rest, text, k, e);
+        rc = grammar_trie_new(&more->rest, text, k, e);
         if (!rc) {
             l->memory += more->rest->memory + sizeof *more;
             l->nway++;
@@ -191,7 +191,7 @@ void local_free(struct local *l)
     if (!l)
         return;
     for (uint32_t i = 0; i < l->nway; i++)
-        trie_free(l->way[i].rest);
+        grammar_trie_free(l->way[i].rest);
     free(l->way);
     free(l->upto);
     free(l->id);

@@ -12,8 +12,9 @@
 #include "grammar/trie.h"
 
 struct local_way {
-    uint32_t times;    /* of the terminal that are complete */
-    struct trie *rest; /* of tokens, behind the part that is the terminal's */
+    uint32_t times; /* of the terminal that are complete */
+    struct grammar_trie
+        *rest; /* of tokens, behind the part that is the terminal's */
 };
 
 struct local {

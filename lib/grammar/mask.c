@@ -13,10 +13,10 @@
 
 enum { MAX_LOCAL = 48 << 20 }; /* bytes; more are made again */
 
-static int make_trie(struct trie **out, const struct grammar_vocab *v,
+static int make_trie(struct grammar_trie **out, const struct grammar_vocab *v,
                      struct err *e)
 {
-    struct trie_text *t = malloc((size_t)v->n * sizeof *t + 1);
+    struct grammar_text *t = malloc((size_t)v->n * sizeof *t + 1);
     size_t n = 0;
     int rc;
 
@@ -25,8 +25,8 @@ static int make_trie(struct trie **out, const struct grammar_vocab *v,
         return err_nomem(e);
     for (uint32_t i = 0; i < v->n; i++)
         if (v->len[i] && !v->control[i] && !v->end[i])
-            t[n++] = (struct trie_text){v->text[i], v->len[i], i};
-    rc = trie_new(out, t, n, e);
+            t[n++] = (struct grammar_text){v->text[i], v->len[i], i};
+    rc = grammar_trie_new(out, t, n, e);
     free(t);
     return rc;
 }
@@ -38,7 +38,7 @@ int grammar_vocab_index(struct grammar_vocab *v, struct err *e)
 
 void grammar_vocab_free(struct grammar_vocab *v)
 {
-    trie_free(v->index);
+    grammar_trie_free(v->index);
     v->index = NULL;
 }
 
@@ -64,7 +64,7 @@ void mask_fini(struct grammar *g)
     free(g->local[1]);
     for (int i = 0; i < MASK_SLOTS; i++)
         free(g->mask[i]);
-    trie_free(g->own_trie);
+    grammar_trie_free(g->own_trie);
     free(g->loop);
     free(g->at);
     free(g->ender);
@@ -119,7 +119,7 @@ static int full(const struct grammar *g, struct err *e)
                    "the grammar has too many states, or too deep ones");
 }
 
-static int walk(uint64_t *mask, struct grammar *g, const struct trie *t,
+static int walk(uint64_t *mask, struct grammar *g, const struct grammar_trie *t,
                 uint32_t state, struct err *e)
 {
     bool first[256];

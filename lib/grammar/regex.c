@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unicode.h"
 #include "base/utf8.h"
 #include "grammar/nfa.h"
 
@@ -68,6 +69,23 @@ static uint32_t fail(struct parser *p, enum err_code code, const char *what)
 static uint32_t wrong(struct parser *p, const char *what)
 {
     return fail(p, ERR_FORMAT, what);
+}
+
+/* ---- the pattern ---- */
+
+static bool is(const struct parser *p, char c)
+{
+    return p->i < p->n && p->text[p->i] == (unsigned char)c;
+}
+
+static bool take(struct parser *p, const char *word)
+{
+    size_t n = strlen(word);
+
+    if (p->n - p->i < n || memcmp(p->text + p->i, word, n))
+        return false;
+    p->i += n;
+    return true;
 }
 
 /* ---- sets of symbols ---- */
@@ -145,6 +163,127 @@ static const struct {
     {'.', {'\n', '\n', '\r', '\r', 0x2028, 0x2029}}, /* what it is not */
 };
 
+/* ---- \\p ---- */
+
+/* Long names of general categories, in the order of enum uni_category, and then
+ * of their groups. */
+static const struct {
+    const char *name, *shorter;
+    uint32_t set;
+} categories[] = {
+#define ONE(name, shorter, c)                                                  \
+    {                                                                          \
+        name, shorter, UINT32_C(1) << (c)                                      \
+    }
+    ONE("Uppercase_Letter", "Lu", UNI_LU),
+    ONE("Lowercase_Letter", "Ll", UNI_LL),
+    ONE("Titlecase_Letter", "Lt", UNI_LT),
+    ONE("Modifier_Letter", "Lm", UNI_LM),
+    ONE("Other_Letter", "Lo", UNI_LO),
+    ONE("Nonspacing_Mark", "Mn", UNI_MN),
+    ONE("Spacing_Mark", "Mc", UNI_MC),
+    ONE("Enclosing_Mark", "Me", UNI_ME),
+    ONE("Decimal_Number", "Nd", UNI_ND),
+    ONE("Letter_Number", "Nl", UNI_NL),
+    ONE("Other_Number", "No", UNI_NO),
+    ONE("Connector_Punctuation", "Pc", UNI_PC),
+    ONE("Dash_Punctuation", "Pd", UNI_PD),
+    ONE("Open_Punctuation", "Ps", UNI_PS),
+    ONE("Close_Punctuation", "Pe", UNI_PE),
+    ONE("Initial_Punctuation", "Pi", UNI_PI),
+    ONE("Final_Punctuation", "Pf", UNI_PF),
+    ONE("Other_Punctuation", "Po", UNI_PO),
+    ONE("Math_Symbol", "Sm", UNI_SM),
+    ONE("Currency_Symbol", "Sc", UNI_SC),
+    ONE("Modifier_Symbol", "Sk", UNI_SK),
+    ONE("Other_Symbol", "So", UNI_SO),
+    ONE("Space_Separator", "Zs", UNI_ZS),
+    ONE("Line_Separator", "Zl", UNI_ZL),
+    ONE("Paragraph_Separator", "Zp", UNI_ZP),
+    ONE("Control", "Cc", UNI_CC),
+    ONE("Format", "Cf", UNI_CF),
+    ONE("Private_Use", "Co", UNI_CO),
+    ONE("Unassigned", "Cn", UNI_CN),
+    ONE("digit", "Nd", UNI_ND),
+    ONE("punct", "Po", UNI_PO),
+#undef ONE
+    {"Cased_Letter", "LC", 7u << UNI_LU},
+    {"Letter", "L", UNI_L},
+    {"Mark", "M", UNI_M},
+    {"Combining_Mark", "M", UNI_M},
+    {"Number", "N", UNI_N},
+    {"Punctuation", "P", UNI_P},
+    {"Symbol", "S", UNI_S},
+    {"Separator", "Z", UNI_Z},
+    {"Other", "C", UNI_C},
+    {"Any", "Any", UINT32_MAX},
+    {"Assigned", "Assigned", ~(UINT32_C(1) << UNI_CN)},
+};
+
+static bool named_so(const char *name, const unsigned char *s, size_t n)
+{
+    return strlen(name) == n && !memcmp(name, s, n);
+}
+
+/* Add to SET all code points of these categories, or with this bit. */
+static void add_categories(struct buf *set, uint32_t categories_set,
+                           uint8_t bit)
+{
+    uint32_t first = UINT32_MAX;
+
+    for (uint32_t cp = 0; cp <= 0x110000; cp++) {
+        uint8_t u = unicode_class(cp);
+        bool in = cp < 0x110000 && !(cp >= 0xd800 && cp < 0xe000) &&
+                  (bit ? u & bit : unicode_is(u, categories_set));
+
+        if (in && first == UINT32_MAX)
+            first = cp;
+        if (!in && first != UINT32_MAX) {
+            range(set, first, cp - 1);
+            first = UINT32_MAX;
+        }
+    }
+}
+
+/* After "\\p" or "\\P": the property is added to SET, or all others. */
+static bool property(struct parser *p, struct buf *set, bool negated)
+{
+    const unsigned char *name;
+    struct buf one = {0};
+    size_t n;
+
+    if (!take(p, "{"))
+        return wrong(p, "{ is missing");
+    if (!take(p, "gc="))
+        take(p, "General_Category=");
+    name = p->text + p->i;
+    while (p->i < p->n && !is(p, '}'))
+        p->i++;
+    n = (size_t)(p->text + p->i - name);
+    if (!take(p, "}"))
+        return wrong(p, "} is missing");
+    if (named_so("ASCII", name, n))
+        range(&one, 0, 0x7f);
+    else if (named_so("White_Space", name, n) || named_so("space", name, n))
+        add_categories(&one, 0, UNI_SPACE);
+    for (size_t i = 0; i < sizeof categories / sizeof *categories && !one.n;
+         i++)
+        if (named_so(categories[i].name, name, n) ||
+            named_so(categories[i].shorter, name, n))
+            add_categories(&one, categories[i].set, 0);
+    if (!one.n && !one.bad) {
+        err_set(p->e, ERR_UNSUPPORTED,
+                "offset %zu: property '%.*s' is not supported", p->i,
+                n < 64 ? (int)n : 64, name);
+        return false;
+    }
+    normalize(&one, negated);
+    buf_put(set, one.p, one.n);
+    set->bad |= one.bad;
+    buf_free(&one);
+    return true;
+}
+
 /* Add to SET what LETTER stands for, upper case being all others; false where
  * it stands for none. */
 static bool add_named(struct buf *set, int letter)
@@ -167,21 +306,6 @@ static bool add_named(struct buf *set, int letter)
 }
 
 /* ---- characters ---- */
-
-static bool is(const struct parser *p, char c)
-{
-    return p->i < p->n && p->text[p->i] == (unsigned char)c;
-}
-
-static bool take(struct parser *p, const char *word)
-{
-    size_t n = strlen(word);
-
-    if (p->n - p->i < n || memcmp(p->text + p->i, word, n))
-        return false;
-    p->i += n;
-    return true;
-}
 
 static int hex_digit(int c)
 {
@@ -268,8 +392,6 @@ static bool escape(struct parser *p, bool in_class, uint32_t *cp)
         return fail(p, ERR_UNSUPPORTED, "back references are not supported");
     if (c == 'b' || c == 'B')
         return fail(p, ERR_UNSUPPORTED, "\\b and \\B are not supported");
-    if (c == 'p' || c == 'P')
-        return fail(p, ERR_UNSUPPORTED, "\\p and \\P are not supported");
     return wrong(p, "an escape that is not known");
 }
 
@@ -279,22 +401,37 @@ static bool literal(struct parser *p, uint32_t *cp)
     return *cp != UTF8_BAD || wrong(p, "not UTF-8");
 }
 
+/* Behind a backslash: add to SET what is no single character; 1, 0 where it is
+ * one, or -1. */
+static int escaped_set(struct parser *p, struct buf *set)
+{
+    int c = p->i < p->n ? p->text[p->i] : '.';
+
+    if (c == 'p' || c == 'P') {
+        p->i++;
+        return property(p, set, c == 'P') ? 1 : -1;
+    }
+    if (c == '.' || !add_named(set, c))
+        return 0;
+    p->i++;
+    return 1;
+}
+
 /* One character of a class into *CP, or a named one into SET: *IS_SET. */
 static bool class_item(struct parser *p, struct buf *set, uint32_t *cp,
                        bool *is_set)
 {
+    int got;
+
     *is_set = false;
     if (p->i >= p->n)
         return wrong(p, "a class without its end");
     if (!is(p, '\\'))
         return literal(p, cp);
     p->i++;
-    if (p->i < p->n && p->text[p->i] != '.' && add_named(set, p->text[p->i])) {
-        p->i++;
-        *is_set = true;
-        return true;
-    }
-    return escape(p, true, cp);
+    got = escaped_set(p, set);
+    *is_set = got > 0;
+    return got ? got > 0 : escape(p, true, cp);
 }
 
 /* After "[". */
@@ -392,14 +529,15 @@ static uint32_t atom(struct parser *p)
         return set_node(p, &set);
     }
     if (take(p, "\\")) {
-        c = p->i < p->n ? p->text[p->i] : 0;
-        if (c != '.' && add_named(&set, c)) {
-            p->i++;
+        c = escaped_set(p, &set);
+        if (c > 0) {
             normalize(&set, false);
             return set_node(p, &set);
         }
-        if (!escape(p, false, &cp))
+        if (c < 0 || !escape(p, false, &cp)) {
+            buf_free(&set);
             return 0;
+        }
     } else if (!literal(p, &cp)) {
         return 0;
     }

@@ -402,7 +402,7 @@ uint32_t state_of(struct grammar *g, uint32_t stack, uint32_t place)
     return settle(g);
 }
 
-uint32_t place_next(const struct grammar *g, uint32_t p, uint8_t byte)
+uint32_t state_place(const struct grammar *g, uint32_t p, uint8_t byte)
 {
     uint32_t lo = 0, hi;
     const struct edge *e = machine_edges(&g->m, p, &hi);
@@ -431,7 +431,7 @@ static uint32_t step(struct grammar *g, uint32_t state, uint8_t byte)
 
         if (w[1] >= TOKEN_PLACE)
             continue;
-        p = place_next(g, w[1], byte);
+        p = state_place(g, w[1], byte);
         if (p == UNKNOWN)
             continue;
         machine_edges(&g->m, p, &k);

@@ -15,7 +15,7 @@ struct key {
 
 static int by_text(const void *a, const void *b)
 {
-    const struct trie_text *x = a, *y = b;
+    const struct grammar_text *x = a, *y = b;
     uint32_t n = x->len < y->len ? x->len : y->len;
     int c = memcmp(x->p, y->p, n);
 
@@ -46,10 +46,10 @@ static bool pass(struct key *to, const struct key *from, size_t n, int k)
     return true;
 }
 
-static int sort(struct trie_text *t, size_t n, struct err *e)
+static int sort(struct grammar_text *t, size_t n, struct err *e)
 {
     struct key *a = malloc(2 * n * sizeof *a + 1), *b = a ? a + n : NULL, *swap;
-    struct trie_text *copy = malloc(n * sizeof *copy + 1);
+    struct grammar_text *copy = malloc(n * sizeof *copy + 1);
     struct key *all = a;
 
     if (!a || !copy) {
@@ -83,7 +83,7 @@ static int sort(struct trie_text *t, size_t n, struct err *e)
     return 0;
 }
 
-void trie_free(struct trie *t)
+void grammar_trie_free(struct grammar_trie *t)
 {
     if (!t)
         return;
@@ -94,7 +94,8 @@ void trie_free(struct trie *t)
     free(t);
 }
 
-static uint32_t common(const struct trie_text *a, const struct trie_text *b)
+static uint32_t common(const struct grammar_text *a,
+                       const struct grammar_text *b)
 {
     uint32_t n = a->len < b->len ? a->len : b->len, i = 0;
 
@@ -103,7 +104,7 @@ static uint32_t common(const struct trie_text *a, const struct trie_text *b)
     return i;
 }
 
-static int fill(struct trie *t, const struct trie_text *x, size_t n,
+static int fill(struct grammar_trie *t, const struct grammar_text *x, size_t n,
                 struct err *e)
 {
     uint32_t *path = malloc(((size_t)t->depth + 1) * sizeof *path), depth = 0,
@@ -136,9 +137,10 @@ static int fill(struct trie *t, const struct trie_text *x, size_t n,
     return 0;
 }
 
-int trie_new(struct trie **out, struct trie_text *x, size_t n, struct err *e)
+int grammar_trie_new(struct grammar_trie **out, struct grammar_text *x,
+                     size_t n, struct err *e)
 {
-    struct trie *t = calloc(1, sizeof *t);
+    struct grammar_trie *t = calloc(1, sizeof *t);
     size_t nodes = 1;
 
     *out = NULL;
@@ -170,6 +172,6 @@ int trie_new(struct trie **out, struct trie_text *x, size_t n, struct err *e)
     *out = t;
     return 0;
 bad:
-    trie_free(t);
+    grammar_trie_free(t);
     return -1;
 }

@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 
-struct trie {
+struct grammar_trie {
     uint32_t n, depth; /* nodes; the longest text */
     uint8_t *byte;     /* [n]: that leads to it */
     uint32_t *skip;    /* [n]: behind all that begins so */
@@ -22,13 +22,14 @@ struct trie {
     size_t memory;
 };
 
-struct trie_text {
+struct grammar_text {
     const uint8_t *p;
     uint32_t len, id; /* len > 0 */
 };
 
 /* T[N] is sorted. */
-int trie_new(struct trie **out, struct trie_text *t, size_t n, struct err *e);
-void trie_free(struct trie *t);
+int grammar_trie_new(struct grammar_trie **out, struct grammar_text *t,
+                     size_t n, struct err *e);
+void grammar_trie_free(struct grammar_trie *t);
 
 #endif
