@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * call.c - a call by its pattern: literals and names. */
+#include "base/utf8.h"
 #include "chat/chat_impl.h"
 
 enum { AGAIN = 2 }; /* how often, on average, bytes may be read again */
@@ -11,7 +12,7 @@ bool chat_name_valid(const struct buf *b)
     for (size_t i = 0; i < b->n; i++)
         if (b->p[i] < 0x20 || b->p[i] == 0x7f)
             return false;
-    return b->n && b->n <= CHAT_MAX_NAME;
+    return b->n && b->n <= CHAT_MAX_NAME && utf8_all(b->p, b->n);
 }
 
 /* Where no quotes stand around a name it is narrower. */
