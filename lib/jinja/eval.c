@@ -240,6 +240,8 @@ static struct val no_item(struct ctx *c, struct val x, struct val i)
 
     if (failed(c))
         return VAL_NONE;
+    if (i.type == V_STR && x.type == V_SPACE)
+        return eval_attr(c, x, i.s);
     if (i.type == V_STR)
         v = find_attr(c, x, i.s);
     if (v.type != V_ABSENT)

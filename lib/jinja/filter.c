@@ -62,7 +62,14 @@ BY_METHOD(upper, "upper", 0)
 BY_METHOD(lower, "lower", 0)
 BY_METHOD(capitalize, "capitalize", 0)
 BY_METHOD(trim, "strip", 1)
-BY_METHOD(replace, "replace", 3)
+
+FILTER(replace)
+{
+    struct val q[3] = {show_val(c, p[0]), show_val(c, p[1]), p[2]};
+
+    (void)a;
+    return by_method(c, x, "replace", q, 3);
+}
 
 FILTER(title)
 {
@@ -528,7 +535,8 @@ FILTER(striptags)
     return ctx_take(c, from);
 }
 
-static void quote_url(struct ctx *c, const struct str *s, const char *safe)
+/* PLUS: as in a query. */
+static void quote_url(struct ctx *c, const struct str *s, bool plus)
 {
     char hex[4];
 
@@ -537,8 +545,10 @@ static void quote_url(struct ctx *c, const struct str *s, const char *safe)
 
         if ((ch >= '0' && ch <= '9') ||
             ((ch | 32) >= 'a' && (ch | 32) <= 'z') ||
-            (ch && strchr("_.-~", ch)) || (ch && strchr(safe, ch))) {
+            (ch && strchr("_.-~", ch)) || (ch == '/' && !plus)) {
             ctx_put_part(c, s, i, 1);
+        } else if (plus && ch == ' ') {
+            ctx_puts(c, "+", str_marked(s, i));
         } else {
             snprintf(hex, sizeof hex, "%%%02X", ch);
             ctx_puts(c, hex, str_marked(s, i));
@@ -556,7 +566,7 @@ FILTER(urlencode)
         struct val s = show_val(c, x);
 
         if (!failed(c))
-            quote_url(c, s.s, "/");
+            quote_url(c, s.s, false);
         return ctx_take(c, from);
     }
     if (x.type == V_DICT)
@@ -572,9 +582,9 @@ FILTER(urlencode)
         if (failed(c))
             break;
         ctx_puts(c, i ? "&" : "", false);
-        quote_url(c, k.s, "");
+        quote_url(c, k.s, true);
         ctx_puts(c, "=", false);
-        quote_url(c, v.s, "");
+        quote_url(c, v.s, true);
     }
     return ctx_take(c, from);
 }
@@ -617,15 +627,6 @@ FILTER(attr)
     if (x.type == V_DICT && !method_find(x, p[0].s)) /* attributes only */
         return val_undef(c, "dict", p[0].s);
     return eval_attr(c, x, p[0].s);
-}
-
-FILTER(pprint)
-{
-    size_t from = c->out.n;
-
-    UNUSED;
-    show_repr(c, x);
-    return ctx_take(c, from);
 }
 
 FILTER(xmlattr)
@@ -672,7 +673,6 @@ static const struct func_def filters[] = {
     {"int", f_int, "default base", 0},
     {"length", f_length, "", 0},
     {"lower", f_lower, "", 0},
-    {"pprint", f_pprint, "", 0},
     {"replace", f_replace, "old new count", 2},
     {"round", f_round, "precision method", 0},
     {"safe", f_safe, "", 0},

@@ -366,8 +366,14 @@ FILTER(groupby)
         if (own.type == V_UNDEF && given(p[1]))
             own = k = p[1];
         if (!i || !val_equal(c, k, last)) {
+            struct val pair;
+
             part = list_new(c, V_LIST, 0, false);
-            list_add(c, &out, list_pair(c, own, part));
+            pair = list_pair(c, own, part);
+            if (failed(c))
+                break;
+            pair.l->group = true;
+            list_add(c, &out, pair);
         }
         last = k;
         list_add(c, &part, l.l->v[i]);

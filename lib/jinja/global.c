@@ -302,6 +302,10 @@ struct val global_attr(struct ctx *c, struct val x, const struct str *name)
 
     if (x.type == V_LOOP)
         return loop_attr(c, x, name);
+    if (x.type == V_TUPLE && x.l->group && str_is(name, "grouper"))
+        return x.l->v[0];
+    if (x.type == V_TUPLE && x.l->group && str_is(name, "list"))
+        return x.l->v[1];
     if (x.type == V_CYCLER && str_is(name, "next"))
         return method(c, x, &next);
     if (x.type == V_CYCLER && str_is(name, "reset"))

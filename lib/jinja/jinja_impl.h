@@ -175,6 +175,7 @@ struct list {
     struct val *v;
     size_t n;
     bool data;
+    bool group; /* a pair that groupby made */
     struct room *room;
     size_t taken;   /* V_GEN: how many are gone */
     big from, step; /* V_RANGE */

@@ -647,6 +647,8 @@ struct node *parse_tuple(struct parser *p, bool cond, bool targets)
 /* What may be assigned to: a name, name.name, or a tuple of them. */
 static bool can_assign(struct parser *p, const struct node *n)
 {
+    if (n->type == N_NAME && n->name == NAME_LOOP && p->loops)
+        parse_fail(p, "can't assign to the special variable loop");
     if (n->type == N_NAME)
         return true;
     if (n->type == N_ATTR && n->a->type == N_NAME)
@@ -654,7 +656,7 @@ static bool can_assign(struct parser *p, const struct node *n)
     if (n->type != N_TUPLE && n->type != N_LIST)
         return false;
     for (n = n->a; n; n = n->next)
-        if (n->type != N_NAME && !can_assign(p, n))
+        if (!can_assign(p, n))
             return false;
     return true;
 }

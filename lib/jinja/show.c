@@ -305,8 +305,7 @@ static void json_str(struct ctx *c, const struct str *s, bool ascii)
         known = cp && cp < 128 ? strchr(from, (int)cp) : NULL;
         if (known) {
             ctx_put(c, (char[]){'\\', to[known - from]}, 2, data);
-        } else if (cp < 32 ||
-                   (ascii && cp >= 127 && cp < 0x10000 && cp != 127)) {
+        } else if (cp < 32 || (ascii && cp >= 127 && cp < 0x10000)) {
             snprintf(hex, sizeof hex, "\\u%04x", cp);
             ctx_puts(c, hex, data);
         } else if (ascii && cp >= 0x10000) {
