@@ -284,7 +284,7 @@ static int order(struct sample_opts *o, const char *names)
 
 static void test_order(void)
 {
-    static const float three[] = {3, 2, 1}, five[] = {4, 3.5f, 3, 0, -0.5f};
+    static const float three[] = {3, 2, 1};
     struct sample_opts o = off();
     struct buf text = {0};
     struct err e = {0};
@@ -316,6 +316,13 @@ static void test_order(void)
     ok(support(&o, three, 3) == 7, "a sampler that is not named does nothing");
     order(&o, "");
     ok(support(&o, three, 3) == 7, "nor do any if none is");
+}
+
+static void test_min_keep(void)
+{
+    static const float three[] = {3, 2, 1}, five[] = {4, 3.5f, 3, 0, -0.5f};
+    struct sample_opts o;
+
     o = off();
     o.min_p = 1;
     o.top_p = 0;
@@ -332,6 +339,13 @@ static void test_order(void)
     o.top_n_sigma = 0.01f;
     o.min_keep = 2;
     ok(support(&o, five, 5) == 3, "min-keep and top-n-sigma");
+}
+
+static void test_kinds(void)
+{
+    static const float three[] = {3, 2, 1}, five[] = {4, 3.5f, 3, 0, -0.5f};
+    struct sample_opts o;
+
     o = off();
     o.xtc_probability = 1;
     o.xtc_threshold = 0.05f;
@@ -563,6 +577,8 @@ int main(void)
     test_mask();
     test_mask_errors();
     test_order();
+    test_min_keep();
+    test_kinds();
     test_dry();
     test_dry_long();
     test_hostile();
