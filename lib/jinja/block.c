@@ -87,12 +87,14 @@ static struct node *parse_for(struct parser *p)
 {
     static const char *const ends[] = {"else", "endfor", NULL};
     struct node *n = parse_new(p, N_FOR), *head = parse_new(p, N_PAIR);
+    char got[40];
     int which;
 
     n->a = head;
     head->a = parse_target(p);
     if (!parse_skip_name(p, "in"))
-        parse_fail(p, "expected token 'in'");
+        parse_fail(p, "expected token 'in', got '%s'",
+                   lex_show(&p->tok, got, sizeof got));
     n->b = parse_tuple(p, false, false);
     if (parse_skip_name(p, "if"))
         head->b = parse_expr(p);

@@ -348,11 +348,10 @@ static void percent_one(struct ctx *c, struct percent *p)
         percent_char(c, &s, v, data, align);
     else if (s.type && strchr("diuxXoeEfFgG", s.type))
         percent_number(c, &s, v, data, align);
+    else if (s.type)
+        ctx_fail(c, "unsupported format character '%c'", s.type);
     else
-        ctx_fail(c,
-                 s.type ? "unsupported format character '%c'"
-                        : "incomplete format%c",
-                 s.type ? s.type : '.');
+        ctx_fail(c, "incomplete format");
 }
 
 struct val format_percent(struct ctx *c, const struct str *f, struct val arg)

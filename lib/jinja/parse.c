@@ -259,6 +259,7 @@ static struct node *parse_primary(struct parser *p)
 struct node *parse_call_args(struct parser *p)
 {
     struct tail t = {0};
+    bool named = false;
 
     parse_expect_op(p, '(');
     while (!failed(p->c) && !parse_is_op(p, ')')) {
@@ -280,7 +281,10 @@ struct node *parse_call_args(struct parser *p)
             }
         } else {
             n = parse_expr(p);
+            if (named)
+                parse_fail(p, "invalid syntax for function call expression");
         }
+        named |= n->type == N_KEYWORD || n->type == N_STARSTAR;
         tail_add(p, &t, n);
         if (!parse_skip_op(p, ','))
             break;
