@@ -17,7 +17,8 @@ enum {
     PLAIN_FIRST = 3,   /* steps without guesses, to know what they take */
     PLAIN_AGAIN = 256, /* one after so many with guesses */
     ASK_FIRST = 3,     /* times that a costly drafter is asked to be known */
-    ASK_AGAIN = 64     /* steps after which one that did not pay is asked */
+    ASK_AGAIN = 64,    /* steps after which one that did not pay is asked */
+    FOREVER = 1000000  /* seconds */
 };
 static const float known_most = 128; /* tries that count as one before halve */
 static const double margin = 1.01;   /* a step with guesses must promise */
@@ -164,9 +165,9 @@ void draft_step(struct draft *d, int nseq)
     d->extra = 0;
     d->guessed = false;
     d->off = nseq < 1 || nseq > DRAFT_SEQUENCES ||
-             d->cost.times[nseq] < PLAIN_FIRST ||
-             d->since_plain >= PLAIN_AGAIN ||
-             d->balance < -lose * d->total.seconds - 2 * each;
+             (!d->c.all && (d->cost.times[nseq] < PLAIN_FIRST ||
+                            d->since_plain >= PLAIN_AGAIN ||
+                            d->balance < -lose * d->total.seconds - 2 * each));
     for (int i = 0; i < d->c.n; i++) {
         d->m[i].idle++;
         d->m[i].asked = false;
@@ -234,14 +235,21 @@ struct best {
 static bool is_worth_asking(const struct draft *d, const struct member *m,
                             const struct best *b)
 {
-    double each = cost_of(&d->cost, d->nseq) / d->nseq;
+    double each;
 
-    if (d->off)
-        return false;
+    if (d->off || d->c.all)
+        return !d->off;
+    each = cost_of(&d->cost, d->nseq) / d->nseq;
     if (m->tried >= ASK_FIRST && m->gain > b->rate * each)
         return true;
     return d->balance > -lose * d->total.seconds &&
            (m->tried < ASK_FIRST || m->idle > ASK_AGAIN);
+}
+
+static bool is_better(const struct draft *d, const struct best *b, double rate,
+                      double expect)
+{
+    return d->c.all ? expect > b->expect : rate > b->rate * margin;
 }
 
 /* Let member I of S offer guesses, and see how many of them are best run. */
@@ -256,7 +264,8 @@ static int ask(struct draft_seq *s, int i, const int32_t *t, int n, int same,
     int got = 1;
 
     if (paid && is_worth_asking(d, m, b)) {
-        worth = m->good * cost_of(&d->cost, d->nseq) / d->nseq / 2;
+        worth = d->c.all ? FOREVER
+                         : m->good * cost_of(&d->cost, d->nseq) / d->nseq / 2;
         m->asked = true;
         m->idle = 0;
     }
@@ -265,7 +274,7 @@ static int ask(struct draft_seq *s, int i, const int32_t *t, int n, int same,
     if (m->d->begin(s->s[i], t, n, same, worth, e))
         return -1;
     *o = (struct offer){.at = n};
-    while (o->n < most && p > 0.02) {
+    while (o->n < most && (p > 0.02 || d->c.all)) {
         struct draft_token *g = &o->t[o->n];
         double r;
 
@@ -277,13 +286,9 @@ static int ask(struct draft_seq *s, int i, const int32_t *t, int n, int same,
         expect += p;
         at = paid ? d->extra + now() - from : d->extra;
         r = rate(d, o->n, expect, at);
-        if (o->n >= d->c.least && r > b->rate * margin) {
-            b->rate = r / margin;
-            b->expect = expect;
-            b->who = i;
-            b->n = o->n;
-        }
-        if (works && r < before)
+        if (o->n >= d->c.least && is_better(d, b, r, expect))
+            *b = (struct best){r / margin, expect, i, o->n};
+        if (works && r < before && !d->c.all)
             break;
         before = r;
     }

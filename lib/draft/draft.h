@@ -89,6 +89,7 @@ struct draft_config {
     struct drafter **v; /* [n]: freed by draft_free() */
     int n;
     int most, least; /* guesses that are run: 0..DRAFT_MAX, or none */
+    bool all;        /* run them whether they pay or not */
     /* A drafter failed, or said what is none: it is left out from now on. */
     void (*warn)(void *arg, const char *name, const char *why);
     void *arg;

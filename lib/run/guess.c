@@ -60,7 +60,8 @@ int guess_all(struct run *r, int n, struct err *e)
     if (!r->c.draft)
         return 0;
     for (int i = 0; i < n; i++)
-        if (r->part[i].n > 1 || !r->who[i]->made) {
+        if (r->part[i].n > 1 || r->part[i].want != STEP_LAST ||
+            !r->who[i]->made) {
             /* A prompt is being read: its chunk has room for all. */
             draft_step(r->c.draft, 0);
             return 0;

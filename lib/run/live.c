@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * live.c - one sequence: its tokens, and what of them is in the KV cache. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/picker.h"
 #include "run/run_impl.h"
 
 void live_free(struct live *l)
@@ -23,35 +23,6 @@ void live_free(struct live *l)
     buf_free(&l->held_text);
     buf_free(&l->past);
     free(l);
-}
-
-/* The request's own options and what may never be drawn, as one sampler. */
-static int make_sampler(struct live *l, const struct run *r,
-                        const struct run_request *q, struct err *e)
-{
-    struct sample_opts o = q->sampling;
-    uint32_t count = tok_count(r->c.tok), eog = 0;
-    struct sample_bias *bias;
-    int n = 0;
-
-    for (uint32_t id = 0; q->ignore_eos && id < count; id++)
-        eog += tok_is_eog(r->c.tok, id);
-    bias = malloc(((size_t)q->sampling.nbias + (size_t)r->nnever + eog + 1) *
-                  sizeof *bias);
-    if (!bias)
-        return err_nomem(e);
-    for (int i = 0; i < q->sampling.nbias; i++)
-        bias[n++] = q->sampling.bias[i];
-    for (int i = 0; i < r->nnever; i++)
-        bias[n++] = r->never[i];
-    for (uint32_t id = 0; eog && id < count; id++)
-        if (tok_is_eog(r->c.tok, id))
-            bias[n++] = (struct sample_bias){id, -INFINITY};
-    o.bias = bias;
-    o.nbias = n;
-    l->sampler = sampler_new(&o, model_n_vocab(r->c.model), e);
-    free(bias);
-    return l->sampler ? 0 : -1;
 }
 
 static int check(const struct run *r, const struct run_request *q,
@@ -80,7 +51,8 @@ struct live *live_new(const struct run *r, const struct run_request *q,
     l->q.stop = l->q.ban = (struct stop_set){0};
     l->kv = q->state;
     good = !check(r, q, e) && !stop_copy(&l->ends, &q->stop, e) &&
-           !stop_copy(&l->ends, &q->ban, e) && !make_sampler(l, r, q, e);
+           !stop_copy(&l->ends, &q->ban, e) &&
+           !picker_new(&l->sampler, q, r->c.tok, model_n_vocab(r->c.model), e);
     l->nstop = q->stop.n;
     good = good && !(q->grammar && match_new(&l->match, q->grammar, q->trigger,
                                              q->ntrigger, q->vocab, e));

@@ -2,32 +2,9 @@
  * run.c - who runs when: steps of all sequences together. */
 #include "run/run.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "run/run_impl.h"
-
-/* Tokens that are none: suppressed ones, and rows without a token. */
-static int find_never(struct run *r, struct err *e)
-{
-    const struct tok *t = r->c.tok;
-    uint32_t n = (uint32_t)model_n_vocab(r->c.model), count = 0;
-
-    for (int pass = 0; pass < 2; pass++) {
-        count = 0;
-        for (uint32_t id = 0; id < n; id++) {
-            if (id < tok_count(t) && !tok_is_suppressed(t, id))
-                continue;
-            if (pass)
-                r->never[count] = (struct sample_bias){id, -INFINITY};
-            count++;
-        }
-        if (!pass && !(r->never = calloc(count + 1u, sizeof *r->never)))
-            return err_nomem(e);
-    }
-    r->nnever = (int)count;
-    return 0;
-}
 
 int run_new(struct run **out, const struct run_config *c, struct err *e)
 {
@@ -44,7 +21,7 @@ int run_new(struct run **out, const struct run_config *c, struct err *e)
     r->who = calloc((size_t)c->batch, sizeof *r->who);
     r->mask = calloc((size_t)model_n_vocab(c->model) / 64 + 1, sizeof *r->mask);
     if (!r->part || !r->who || !r->mask ||
-        !(r->step = step_new(c->model, c->kv, e)) || find_never(r, e)) {
+        !(r->step = step_new(c->model, c->kv, e))) {
         err_nomem(e);
         run_free(r);
         return -1;
@@ -69,7 +46,6 @@ void run_free(struct run *r)
     sampler_free(r->scores);
     free(r->part);
     free(r->who);
-    free(r->never);
     free(r->mask);
     buf_free(&r->text);
     buf_free(&r->joined);

@@ -69,10 +69,8 @@ struct run {
     struct step *step;
     struct live *active, *waiting; /* in order of arrival */
     int nactive, nwaiting;
-    struct step_part *part;    /* [batch] */
-    struct live **who;         /* [batch]: whose PART is */
-    struct sample_bias *never; /* tokens that may not be drawn */
-    int nnever;
+    struct step_part *part; /* [batch] */
+    struct live **who;      /* [batch]: whose PART is */
     uint64_t *mask;         /* a bit for each token */
     struct sampler *scores; /* of prompts; NULL until there is one */
     struct buf text, joined;
