@@ -215,6 +215,24 @@ END
     [ "$n" -ge 32 ]
 }
 
+@test "what is written is what the templates of many models write" {
+    [ -d "$TEMPLATES" ] || skip "no templates"
+    jq -c .conversations.toolcall.messages[2] "$TEMPLATES/conversations.json" >m
+    n=0
+    for t in "$TEMPLATES"/*.jinja; do
+        chat-parse -w --template "$t" m >text 2>/dev/null || continue
+        # Some have no calls to compare, or other white space, escapes or order.
+        jq -e 'any(.[]; .conv == "toolcall" and .expect)' "${t%.jinja}.cases.json" >/dev/null || continue
+        case ${t##*/} in
+        Reka-* | Step* | stepfun-* | *-R1-Distill-* | *granite-3.3* | *ling-3.0* | openai-*) continue ;;
+        esac
+        jq -e --rawfile text text 'any(.[]; .conv == "toolcall" and (.expect // "" | contains($text)))' \
+            "${t%.jinja}.cases.json" || { echo "$t"; cat text; return 1; }
+        n=$((n + 1))
+    done
+    [ "$n" -ge 27 ]
+}
+
 @test "a model: its template, and the text of control tokens" {
     "$BUILD/tools/mkgguf" bare.gguf llama
     "$BUILD/tools/mkgguf" m.gguf llama "k:tokenizer.chat_template:str:[TOOL_CALLS] [ARGS]"
