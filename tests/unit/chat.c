@@ -204,6 +204,13 @@ static json_t *random_value(int depth, bool is_wild)
     }
 }
 
+#define RANDOM_TOOLS                                                           \
+    "[{\"name\": \"get_weather\", \"parameters\": {\"properties\": "           \
+    "{\"city\": {\"type\": \"string\"}, \"n\": {\"type\": \"integer\"}}}}, "   \
+    "{\"function\": {\"name\": \"add\", \"parameters\": {\"properties\": "     \
+    "{\"opts\": {\"type\": [\"array\", \"string\"]}, \"code\": {\"anyOf\": "   \
+    "[{\"type\": \"object\"}, {\"type\": \"null\"}]}}}}}]"
+
 static json_t *random_call(size_t i, bool is_wild)
 {
     static const char *const names[] = {
@@ -312,11 +319,12 @@ out:
     return r;
 }
 
-/* Tame ones must go through; of wild ones none may change. */
-static void test_random(const struct chat_dialect *d)
+/* Tame ones must go through; of wild ones none may change.  With TOOLS that say
+ * what types there are, some others cannot be said. */
+static void test_random(const struct chat_dialect *d, const json_t *tools)
 {
     const struct chat_style *none = chat_style("none");
-    struct chat_opts o = {.dialect = d};
+    struct chat_opts o = {.dialect = d, .tools = tools};
     int wrong = 0, refused = 0, through = 0;
     bool calls = strcmp(chat_dialect_name(d), "none");
     bool harmony = !strcmp(chat_dialect_name(d), "harmony");
@@ -331,9 +339,9 @@ static void test_random(const struct chat_dialect *d)
             json_object_del(m, "tool_calls");
         r = round_trip(&o, m);
         wrong += r < 0;
-        refused += !r && !is_wild;
+        refused += !r && !is_wild && !tools;
         through += r > 0 && is_wild;
-        if (r < 0 || (!r && !is_wild)) {
+        if (r < 0 || (!r && !is_wild && !tools)) {
             char *s = json_dumps(m, 0);
 
             printf("# %s: %s\n", r ? "wrong" : "refused", s);
@@ -342,8 +350,9 @@ static void test_random(const struct chat_dialect *d)
         json_decref(m);
     }
     ok(!wrong && !refused && through > 10,
-       "%s: random messages there and back: %d wrong, %d refused, %d wild",
-       chat_dialect_name(d), wrong, refused, through);
+       "%s%s: random messages there and back: %d wrong, %d refused, %d wild",
+       chat_dialect_name(d), tools ? ", with tools" : "", wrong, refused,
+       through);
 }
 
 /* ---- hostile texts ---- */
@@ -411,12 +420,17 @@ static void test_api(void)
 
 int main(void)
 {
+    json_t *tools = json_loads(RANDOM_TOOLS, 0, NULL);
     const struct chat_dialect *d;
 
     test_canonical();
     test_others();
-    for (size_t i = 0; (d = chat_dialect_at(i)); i++)
-        test_random(d);
+    ok(!chat_check_tools(tools, NULL), "tools are such");
+    for (size_t i = 0; (d = chat_dialect_at(i)); i++) {
+        test_random(d, NULL);
+        test_random(d, tools);
+    }
+    json_decref(tools);
     test_much("hermes", "<tool_call>", true);
     test_much("hermes", "<tool_call>{\"a\":\"", true);
     /* Each opener begins what may be a call for as long as it likes. */
