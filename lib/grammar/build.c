@@ -28,7 +28,7 @@ struct build *build_new(const struct grammar_vocab *v, struct err *e)
     return b;
 }
 
-void machine_free(struct machine *m)
+void grammar_machine_free(struct machine *m)
 {
     intern_free(&m->node);
     buf_free(&m->rule);
@@ -42,7 +42,7 @@ void build_free(struct build *b)
 {
     if (!b)
         return;
-    machine_free(&b->m);
+    grammar_machine_free(&b->m);
     intern_free(&b->terms);
     intern_free(&b->classes);
     buf_free(&b->term_place);

@@ -77,7 +77,7 @@ static inline uint32_t machine_rules(const struct machine *m)
     return (uint32_t)(m->rule.n / sizeof(struct rule));
 }
 
-void machine_free(struct machine *m);
+void grammar_machine_free(struct machine *m);
 
 enum {
     MAX_NODES = 1000000,
@@ -133,6 +133,7 @@ struct grammar {
     uint32_t *ender, nender; /* tokens that end a text */
     uint64_t *mask[MASK_SLOTS];
     uint32_t mask_state[MASK_SLOTS];
+    uint64_t *scratch; /* a mask */
     struct buf walk;
 };
 

@@ -68,6 +68,7 @@ void mask_fini(struct grammar *g)
     free(g->loop);
     free(g->at);
     free(g->ender);
+    free(g->scratch);
 }
 
 static int mask_init(struct grammar *g, struct err *e)
@@ -88,6 +89,7 @@ static int mask_init(struct grammar *g, struct err *e)
     for (uint32_t i = 0; i < g->v->n; i++)
         n += g->v->end[i] != 0;
     free(g->ender);
+    free(g->scratch);
     g->ender = malloc(n * sizeof *g->ender + 1);
     g->nender = 0;
     for (int k = 0; k < 2; k++)
@@ -100,6 +102,9 @@ static int mask_init(struct grammar *g, struct err *e)
     for (uint32_t i = 0; i < g->v->n; i++)
         if (g->v->end[i])
             g->ender[g->nender++] = i;
+    g->scratch = malloc(((size_t)g->v->n + 63) / 64 * sizeof *g->scratch + 1);
+    if (!g->scratch)
+        return err_nomem(e);
     g->at = malloc(((size_t)g->trie->depth + 2) * sizeof *g->at);
     return g->at ? 0 : err_nomem(e);
 }
@@ -199,20 +204,28 @@ static const struct local *local(struct grammar *g, uint32_t place,
     return *l;
 }
 
-/* Tokens that need no more than LEFT. */
+/* Tokens that need no more than LEFT: all bits without the others', or one by
+ * one, whichever is less. */
 static void stay(uint64_t *mask, const struct grammar *g, const struct local *l,
                  uint32_t left)
 {
     size_t words = ((size_t)g->v->n + 63) / 64;
-    uint32_t n = l->upto[left < l->need ? left : l->need];
+    uint32_t all = l->upto[l->need], n = left < l->need ? l->upto[left] : all;
+    const uint64_t *bits = l->bits;
 
-    if (left >= l->need && l->bits) {
-        for (size_t i = 0; i < words; i++)
-            mask[i] |= l->bits[i];
+    if (!bits || n < all / 2) {
+        for (uint32_t i = 0; i < n; i++)
+            set_bit(mask, l->id[i]);
         return;
     }
-    for (uint32_t i = 0; i < n; i++)
-        set_bit(mask, l->id[i]);
+    if (n < all) {
+        memcpy(g->scratch, bits, words * sizeof *bits);
+        for (uint32_t i = n; i < all; i++)
+            g->scratch[l->id[i] / 64] &= ~(UINT64_C(1) << l->id[i] % 64);
+        bits = g->scratch;
+    }
+    for (size_t i = 0; i < words; i++)
+        mask[i] |= bits[i];
 }
 
 /* Can a text from BEHIND begin as one from place START does? */

@@ -369,7 +369,7 @@ void grammar_free(struct grammar *g)
         return;
     mask_fini(g);
     state_fini(g);
-    machine_free(&g->m);
+    grammar_machine_free(&g->m);
     free(g->nullable);
     free(g->productive);
     free(g->target);
