@@ -9,6 +9,7 @@
 enum {
     MAX_CASES = 2000,
     MAX_LANGS = 8, /* of strings, before they become one automaton */
+    FEW = 4096,    /* lengths that become part of an automaton at once */
 };
 
 /* ---- automata ---- */
@@ -70,15 +71,16 @@ int schema_texts_dfa(struct schema *s, const struct schema_text *text, size_t n,
 static int lang_dfa(struct schema *s, const struct schema_lang *l,
                     const struct dfa **out)
 {
+    const struct dfa *of = l->d;
     struct dfa *d;
 
-    *out = l->d;
-    if (l->d && !l->min && l->max < 0)
+    *out = of;
+    if (of && !l->min && l->max < 0)
         return 0;
     if (dfa_length(&d, l->min, l->max, s->e) || schema_dfa_keep(s, d))
         return -1;
     *out = d;
-    return l->d ? schema_dfa(s, '&', l->d, d, out) : 0;
+    return of ? schema_dfa(s, '&', of, d, out) : 0;
 }
 
 int schema_set_dfa(struct schema *s, const struct schema_set *a,
@@ -214,7 +216,15 @@ static int text_and(struct schema *s, const struct schema_set *a,
             x.d = y.d;
         else if (y.d && y.d != x.d && schema_dfa(s, '&', x.d, y.d, &x.d))
             return -1;
-        if ((x.max < 0 || x.min <= x.max) && !(x.d && dfa_empty(x.d)))
+        if (x.max >= 0 && x.min > x.max)
+            continue;
+        if (x.d && (x.min || x.max >= 0) && x.min <= FEW && x.max <= FEW) {
+            if (lang_dfa(s, &x, &x.d))
+                return -1;
+            x.min = 0;
+            x.max = -1;
+        }
+        if (!(x.d && dfa_empty(x.d)))
             l[k++] = x;
     }
     out->lang = l;

@@ -16,7 +16,7 @@
 #include "base/rng.h"
 #include "grammar/grammar.h"
 
-enum { LONG = 400, TOO_LONG = 20000 };
+enum { LONG = 150, MAX_SEEN = 200000 };
 
 static uint64_t seed, at;
 
@@ -26,20 +26,90 @@ static double chance(void)
 }
 
 /* What is between values more often than what is in them, so that all of a
- * schema is seen; beyond LONG bytes, what ends soonest. */
-static double weight(const bool next[256], int c, size_t length)
+ * schema is seen. */
+static double weight(int c)
 {
-    bool string = next['"'] && next['\\'];
-
-    if (length > LONG && string)
-        return c == '"' ? 1e6 : 1;
-    if (length > LONG)
-        return c == ']' || c == '}' ? 1e3 : c == '[' || c == '{' ? .01 : 1;
     if (c == ' ' || c == '\n' || c == '\t' || c == '\r')
         return .1;
     if (c && strchr("\"]},:", c))
         return 8;
     return c == '\\' ? .3 : c >= 0x80 ? .05 : 1;
+}
+
+/* The state where byte C, from the one numbered FROM, came to. */
+struct step {
+    uint32_t state;
+    size_t from;
+    uint8_t c;
+};
+
+static bool is_new(struct buf *seen, uint32_t state)
+{
+    while (seen->n <= state && !seen->bad)
+        buf_putc(seen, 0);
+    if (seen->bad || seen->p[state])
+        return false;
+    seen->p[state] = 1;
+    return true;
+}
+
+/* Bytes that lead to an end: first those that begin nothing more than need be,
+ * then more of them, and in the end all but white space. */
+static bool leads(const bool next[256], int c, int more)
+{
+    bool scalar = next['"'] || next['0'] || next['1'] || next['n'] || next['t'];
+
+    if (!next[c] || (c <= ' ' && c))
+        return false;
+    if (!more && (c >= 0x7f || c == '\\'))
+        return false;
+    if (more < 2 && !next['"'] && c > '0' && c < '9' && next[c - 1] &&
+        next[c + 1])
+        return false;
+    return more > 1 || !scalar || (c != '[' && c != '{');
+}
+
+/* The fewest bytes from S to an end. */
+static bool finish(struct grammar *g, uint32_t s, int more, struct buf *out)
+{
+    struct buf steps = {0}, seen = {0};
+    struct step k = {s, 0, 0};
+    size_t end = SIZE_MAX, n;
+    bool next[256];
+
+    is_new(&seen, s);
+    buf_put(&steps, &k, sizeof k);
+    for (size_t i = 0; i * sizeof k < steps.n && i < MAX_SEEN; i++) {
+        memcpy(&k, steps.p + i * sizeof k, sizeof k);
+        if (grammar_ends(g, k.state)) {
+            end = i;
+            break;
+        }
+        grammar_next(g, k.state, next);
+        for (int c = 0; c < 256; c++) {
+            struct step to = {0, i, (uint8_t)c};
+
+            if (!leads(next, c, more))
+                continue;
+            to.state = grammar_byte(g, k.state, (uint8_t)c);
+            if (is_new(&seen, to.state))
+                buf_put(&steps, &to, sizeof to);
+        }
+    }
+    n = out->n;
+    for (size_t i = end; i != SIZE_MAX && i; i = k.from) {
+        memcpy(&k, steps.p + i * sizeof k, sizeof k);
+        buf_putc(out, k.c);
+    }
+    for (size_t i = n, j = out->n; i + 1 < j; i++) {
+        uint8_t c = out->p[i];
+
+        out->p[i] = out->p[--j];
+        out->p[j] = c;
+    }
+    buf_free(&steps);
+    buf_free(&seen);
+    return end != SIZE_MAX;
 }
 
 static bool walk(struct grammar *g, struct buf *out)
@@ -52,19 +122,21 @@ static bool walk(struct grammar *g, struct buf *out)
         double sum = 0, x;
         int c = -1;
 
-        if (grammar_ends(g, s) &&
-            (grammar_done(g, s) || out->n > LONG || chance() < .3))
+        if (grammar_ends(g, s) && (grammar_done(g, s) || chance() < .3))
             return true;
+        if (out->n > LONG)
+            return finish(g, s, 0, out) || finish(g, s, 1, out) ||
+                   finish(g, s, 2, out);
         grammar_next(g, s, next);
         for (int i = 0; i < 256; i++)
-            sum += next[i] ? weight(next, i, out->n) : 0;
-        if (sum <= 0 || out->n > TOO_LONG)
+            sum += next[i] ? weight(i) : 0;
+        if (sum <= 0)
             return false;
         x = chance() * sum;
         for (int i = 0; i < 256; i++)
             if (next[i]) {
                 c = i;
-                x -= weight(next, i, out->n);
+                x -= weight(i);
                 if (x < 0)
                     break;
             }
@@ -97,7 +169,7 @@ static json_t *walks(struct grammar *g, json_int_t n)
     struct buf b = {0};
 
     for (json_int_t i = 0; i < n; i++) {
-        /* Null: it came to no end, which a program may look into. */
+        /* Null: from somewhere there is no way to an end. */
         if (walk(g, &b))
             json_array_append_new(out, json_stringn((char *)b.p, b.n));
         else
