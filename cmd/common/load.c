@@ -120,7 +120,7 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
     o.vtype = comma ? kv_word(c, comma + 1, strlen(comma + 1)) : o.ktype;
     if (threads < 0 || threads > POOL_MAX || threads_batch < 0 ||
         threads_batch > POOL_MAX)
-        usage_error(c, "--threads and --threads-batch must be 1 to %d",
+        usage_error(c, "--threads and --threads-batch must be 0 to %d",
                     POOL_MAX);
     if (context < -1 || !context)
         usage_error(c, "--ctx must be at least 1");
