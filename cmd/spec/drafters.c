@@ -118,17 +118,16 @@ static struct drafter *open_process(const struct cli *c, const char *command,
                                     const struct load *l)
 {
     struct buf hello = {0};
-    struct draft_process_opts o = {.command = command,
-                                   .wait = (double)wait_ms / 1e3,
-                                   .text = text_of,
-                                   .arg = l->tok};
+    struct draft_process_opts o = {
+        .wait = (double)wait_ms / 1e3, .text = text_of, .arg = l->tok};
     struct err e = {0};
     struct drafter *d = NULL;
 
     put_hello(&hello, c, l);
     if (!buf_ok(&hello, &e)) {
         o.hello = (char *)hello.p;
-        d = draft_process(&o, &e);
+        if (!child_start(&o, command, &e))
+            d = draft_process(&o, &e);
     }
     if (!d)
         die(&e);

@@ -18,6 +18,13 @@ struct draft *drafters_open(const struct cli *c, const struct load *l,
                             int batch);
 void drafters_close(struct draft *d);
 
+/* ---- child.c ---- */
+
+/* Start COMMAND, by the shell, with sockets for its standard input and output:
+ * pid, in and out of O. */
+int child_start(struct draft_process_opts *o, const char *command,
+                struct err *e);
+
 /* ---- corpus.c ---- */
 
 /* The tokens of the file PATH, a text or a token stream, the caller's. */

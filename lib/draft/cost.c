@@ -7,7 +7,7 @@ static const double column = 0.06;
 
 void cost_add(struct cost *c, int n, double seconds)
 {
-    double is, was, swing;
+    double is, was, part, swing;
 
     if (n < 1 || n > COST_COLUMNS || !(seconds > 0))
         return;
@@ -20,10 +20,11 @@ void cost_add(struct cost *c, int n, double seconds)
     if (c->times[n] == 2 && seconds < was)
         was = seconds;
     is = seconds < 2 * was ? seconds : 2 * was;
-    swing = 1 + 0.1 * (is / was - 1);
+    part = c->times[n] < 8 ? 0.3 : 0.15;
+    swing = 1 + 0.8 * part * (is / was - 1);
     for (int i = 1; i <= COST_COLUMNS; i++)
         c->seconds[i] *= swing;
-    c->seconds[n] = was + (is - was) * (c->times[n] < 8 ? 0.3 : 0.15);
+    c->seconds[n] = was + part * (is - was);
 }
 
 static double grown(double seconds, int from, int to)

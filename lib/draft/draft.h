@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -66,13 +67,15 @@ struct drafter *draft_ngram(int least, struct err *e);
 /* And of the fixed text T[N], which NAME names; copies it. */
 struct drafter *draft_corpus(const char *name, const int32_t *t, size_t n,
                              int least, struct err *e);
-/* A process: on its standard input it gets the tokens of each sequence, as they
- * come, as JSON Lines of llm-stream(5), and answers each record of tokens with
- * one of its own, of those that it thinks follow.  ERR_IO when there can be no
- * process. */
+/* A process that was started: on its standard input it gets the tokens of each
+ * sequence, as they come, as JSON Lines of llm-stream(5), and answers each
+ * record of tokens with one of its own, of those that it thinks follow. */
 struct draft_process_opts {
-    const char *command; /* for the shell */
-    const char *hello;   /* the first line; or NULL */
+    pid_t pid;   /* the leader of a group of its own, which is killed when the
+                    drafter is freed, in any case */
+    int in, out; /* stream sockets, to its standard input and from its output;
+                    the drafter's from now on */
+    const char *hello; /* the first line; or NULL */
     double wait; /* seconds: it is never waited for longer than that, and never
                     where that does not pay */
     /* Append the text of the tokens T[AT..AT+N-1]; NULL: records have none. */

@@ -9,15 +9,11 @@
  * comes late, what it says of tokens that have come by then is held against
  * them.
  */
-#define _DEFAULT_SOURCE /* MSG_NOSIGNAL with prctl()'s header */
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,8 +42,6 @@ struct asking;
 struct process {
     struct drafter d;
     struct draft_process_opts o;
-    pid_t pid;
-    int in, out; /* ours: what it reads, what it writes */
     struct buf unsent;
     struct asking *first; /* sequences */
     pthread_t thread;
@@ -106,7 +100,7 @@ static void *reader(void *arg)
     struct wire_in *in = NULL;
     struct wire_rec r;
     struct err e = {0};
-    int got = wire_in_open(&in, p->out, "what it writes", &e) ? -1 : 1;
+    int got = wire_in_open(&in, p->o.out, "what it writes", &e) ? -1 : 1;
 
     while (got > 0 && (got = wire_next(in, &r, &e)) > 0)
         if (r.kind == WIRE_TOKENS && keep(p, &r.tokens, &e))
@@ -129,7 +123,7 @@ static int flush(struct process *p, struct err *e)
     ssize_t n = 0;
 
     while (at < p->unsent.n &&
-           (n = send(p->in, p->unsent.p + at, p->unsent.n - at,
+           (n = send(p->o.in, p->unsent.p + at, p->unsent.n - at,
                      MSG_NOSIGNAL | MSG_DONTWAIT)) > 0)
         at += (size_t)n;
     if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
@@ -291,70 +285,34 @@ static int asking_next(void *seq, struct draft_token *g, struct err *e)
 
 /* ---- the process ---- */
 
-static void be_child(const char *command, int in, int out, pid_t parent)
-{
-    setpgid(0, 0); /* Ctrl-C is for us: its end comes with ours */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent && dup2(in, 0) == 0 && dup2(out, 1) == 1)
-        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
-    _exit(127);
-}
-
-static int start(struct process *p, const char *command, struct err *e)
-{
-    int in[2] = {-1, -1}, out[2] = {-1, -1};
-    pid_t parent = getpid();
-
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, out) ||
-        (p->pid = fork()) < 0) {
-        err_set(e, ERR_IO, "%s", strerror(errno));
-        for (int i = 0; i < 2; i++) {
-            close(in[i]);
-            close(out[i]);
-        }
-        return -1;
-    }
-    if (!p->pid)
-        be_child(command, in[1], out[1], parent);
-    setpgid(p->pid, p->pid);
-    close(in[1]);
-    close(out[1]);
-    p->in = in[0];
-    p->out = out[0];
-    return 0;
-}
-
 /* Let it end by itself, for a moment. */
-static void stop(struct process *p)
+static void end_process(pid_t pid, int in, int out)
 {
     struct timespec ms = {0, 1000000};
 
-    flush(p, NULL);
-    close(p->in);
+    close(in);
     for (int i = 0; i < GRACE_MS; i++) {
         siginfo_t info = {0};
 
-        if (waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
             info.si_pid)
             break;
         nanosleep(&ms, NULL);
     }
-    kill(-p->pid, SIGKILL);
-    waitpid(p->pid, NULL, 0);
-    shutdown(p->out, SHUT_RDWR);
+    kill(-pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    shutdown(out, SHUT_RDWR);
 }
 
 static void process_free(struct drafter *d)
 {
     struct process *p = (struct process *)d;
 
-    if (p->pid > 0)
-        stop(p);
+    flush(p, NULL);
+    end_process(p->o.pid, p->o.in, p->o.out);
     if (p->reads)
         pthread_join(p->thread, NULL);
-    if (p->pid > 0)
-        close(p->out);
+    close(p->o.out);
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->came);
     buf_free(&p->unsent);
@@ -368,6 +326,8 @@ struct drafter *draft_process(const struct draft_process_opts *o, struct err *e)
     int rc;
 
     if (!p) {
+        end_process(o->pid, o->in, o->out);
+        close(o->out);
         err_nomem(e);
         return NULL;
     }
@@ -388,10 +348,6 @@ struct drafter *draft_process(const struct draft_process_opts *o, struct err *e)
     pthread_condattr_destroy(&attr);
     if (o->hello)
         buf_printf(&p->unsent, "%s\n", o->hello);
-    if (start(p, o->command, e)) {
-        process_free(&p->d);
-        return NULL;
-    }
     rc = pthread_create(&p->thread, NULL, reader, p);
     if (rc) {
         err_set(e, ERR_IO, "a thread: %s", strerror(rc));
