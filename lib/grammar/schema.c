@@ -286,6 +286,8 @@ static void fini(struct schema *s)
     intern_free(&s->uri);
     intern_free(&s->lits);
     intern_free(&s->made);
+    intern_free(&s->rest);
+    buf_free(&s->rest_dfa);
     json_decref(s->root);
     json_decref(s->kept);
     arena_free(&s->mem);

@@ -126,6 +126,8 @@ struct schema {
     struct intern lits;    /* a state's number */
     struct intern made;    /* what automata were made from: to MADE_DFA */
     struct buf made_dfa;
+    struct intern rest; /* lists of names: to automata of all others */
+    struct buf rest_dfa;
     uint64_t work;
     int depth, peek;
 };

@@ -18,8 +18,8 @@ enum {
 
 struct class
 {
-    const struct dfa *d; /* NULL: all names */
-    uint32_t match;      /* a bit for each pattern */
+    const struct dfa *d;
+    uint32_t match; /* a bit for each pattern */
     uint32_t state;
 };
 
@@ -118,7 +118,7 @@ static bool class_has(const struct members *m, const struct schema_keys *k,
 
 static int add_class(struct members *m, const struct dfa *d, uint32_t match)
 {
-    if (d && dfa_empty(d))
+    if (dfa_empty(d))
         return 0;
     if (m->nclass == MAX_CLASSES)
         return schema_fail(m->s, m->c->all ? m->c->all->node : 1, NULL,
@@ -127,16 +127,46 @@ static int add_class(struct members *m, const struct dfa *d, uint32_t match)
     return 0;
 }
 
-/* Is anything said about names that are not spoken of?  Then they may not be
- * told from each other by any pattern. */
+/* All names that are not spoken of: made once for the same ones. */
+static int rest_of(struct members *m, const struct dfa **out)
+{
+    struct schema *s = m->s;
+    struct buf key = {0};
+    const struct dfa *d;
+    uint32_t id = INTERN_NONE;
+    bool fresh = false;
+    int rc = 0;
+
+    for (size_t i = 0; i < m->nname; i++) {
+        buf_put(&key, m->names[i].p, m->names[i].n);
+        buf_putc(&key, 0);
+    }
+    for (buf_putc(&key, 1); key.n % 4;)
+        buf_putc(&key, 0);
+    if (!key.bad)
+        id = intern_put(&s->rest, (uint32_t *)(void *)key.p, key.n / 4, &fresh);
+    buf_free(&key);
+    if (id == INTERN_NONE)
+        return err_nomem(s->e);
+    if (!fresh) {
+        memcpy(out, s->rest_dfa.p + id * sizeof *out, sizeof *out);
+        return 0;
+    }
+    rc = schema_texts_dfa(s, m->names, m->nname, &d) ||
+         schema_dfa(s, '!', d, NULL, &d);
+    if (rc)
+        return -1;
+    buf_put(&s->rest_dfa, &d, sizeof d);
+    *out = d;
+    return buf_ok(&s->rest_dfa, s->e);
+}
+
+/* The classes of the other names. */
 static int classes(struct members *m)
 {
     const struct dfa *rest = NULL, *in, *out;
 
-    if (m->nname && (schema_texts_dfa(m->s, m->names, m->nname, &rest) ||
-                     schema_dfa(m->s, '!', rest, NULL, &rest)))
-        return -1;
-    if (add_class(m, rest, 0))
+    if (rest_of(m, &rest) || add_class(m, rest, 0))
         return -1;
     for (size_t i = 0; i < m->npattern; i++) {
         size_t n = m->nclass;
@@ -144,10 +174,9 @@ static int classes(struct members *m)
         for (size_t j = 0; j < n; j++) {
             const struct dfa *d = m->class[j].d, *p = m->pattern[i];
 
-            in = p;
-            if ((d && schema_dfa(m->s, '&', d, p, &in)) ||
+            if (schema_dfa(m->s, '&', d, p, &in) ||
                 schema_dfa(m->s, '!', p, NULL, &out) ||
-                (d && schema_dfa(m->s, '&', d, out, &out)))
+                schema_dfa(m->s, '&', d, out, &out))
                 return -1;
             if (dfa_empty(out)) {
                 m->class[j].match |= 1u << i;
@@ -254,14 +283,6 @@ static int plan(struct members *m, const struct schema_need *const *need,
             p[i].d = m->class[i - m->nname].d;
             p[i].state = m->class[i - m->nname].state;
             again |= schema_state(m->s, &(uint32_t){LIT_NONE}, 1) != p[i].state;
-            if (!p[i].d) {
-                struct dfa *any;
-
-                if (dfa_length(&any, 0, -1, m->s->e) ||
-                    schema_dfa_keep(m->s, any))
-                    return -1;
-                p[i].d = any;
-            }
         }
         if (p[i].state == LIT_BAD)
             return -1;

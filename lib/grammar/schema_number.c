@@ -25,7 +25,7 @@ enum {
     LARGE_EXP = 16,
     HIGH_EXP = 308,
     EXACT_DIGITS = 15, /* that a double has, whatever they are */
-    MAX_DIVISOR = 1000000,
+    MAX_DIVISOR = 5000,
 };
 static const char largest[] = "17976931348623157"; /* and e308: of a double */
 

@@ -218,6 +218,8 @@ int schema_read(struct schema *s, const char *text, size_t n)
 
     if (n > MAX_BYTES)
         return err_set(s->e, ERR_UNSUPPORTED, "too large a schema");
+    if (!n)
+        return err_set(s->e, ERR_FORMAT, "line 1: nothing is there");
     rc = take_numbers(s, &plain, text, n);
     if (!rc) {
         s->root = json_loadb(

@@ -6,7 +6,7 @@
 #include "grammar/schema.h"
 
 enum {
-    MAX_STATES = 20000,
+    MAX_STATES = 60000,
     MAX_PEEK = 3,  /* states within states, to see that one has no value */
     MAX_LOOK = 16, /* items of an array that are looked at */
 };

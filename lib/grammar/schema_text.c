@@ -5,12 +5,14 @@
  * Names and constants are written as Python's JSON writer does, either way:
  * beyond ASCII as they are, or as escapes.
  */
-#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "grammar/dfa_impl.h"
 #include "grammar/schema.h"
+
+enum { MAX_PREFIXES = 64 }; /* one within the other */
 
 static uint32_t literal(struct build *b, const char *text)
 {
@@ -85,42 +87,102 @@ static void put_string(struct buf *out, const struct schema_text *t, bool ascii)
     buf_putc(out, '"');
 }
 
-static int string(struct schema_write *w, const struct schema_text *t,
-                  uint32_t *node)
+static int by_bytes(const void *a, const void *b)
 {
-    uint32_t both[2];
+    const struct schema_text *x = a, *y = b;
+    int c = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
 
-    for (int ascii = 0; ascii < 2; ascii++) {
-        struct buf b = {0};
-
-        put_string(&b, t, ascii);
-        if (buf_ok(&b, w->s->e))
-            return -1;
-        both[ascii] = build_bytes(w->b, b.p, b.n);
-        buf_free(&b);
-    }
-    *node = build_alt(w->b, both, 2);
-    return schema_work(w->s, 1);
+    return c ? c : x->n < y->n ? -1 : x->n > y->n;
 }
 
-static int number(struct schema_write *w, const struct schema_text *t,
-                  uint32_t *node)
+/* One of T[N], sorted, from byte AT on: what they begin with is written once,
+ * as far as DEPTH goes. */
+static uint32_t one_of(struct schema_write *w, const struct schema_text *t,
+                       size_t n, size_t at, int depth)
+{
+    uint32_t *each = schema_alloc(w->s, n, sizeof *each), node = 0;
+    size_t k = 0;
+
+    for (size_t i = 0, j; each && i < n; i = j) {
+        size_t same = t[i].n;
+
+        j = i + 1;
+        while (depth && j < n && t[i].n > at && t[j].n > at &&
+               t[i].p[at] == t[j].p[at])
+            j++;
+        if (j > i + 1) {
+            const struct schema_text *last = &t[j - 1];
+            uint32_t part[2];
+
+            /* The first and the last differ first. */
+            for (same = at; same < t[i].n && same < last->n &&
+                            t[i].p[same] == last->p[same];)
+                same++;
+            part[0] = build_bytes(w->b, t[i].p + at, same - at);
+            part[1] = one_of(w, t + i, j - i, same, depth - 1);
+            each[k++] = build_seq(w->b, part, 2);
+        } else {
+            each[k++] = build_bytes(w->b, t[i].p + at, t[i].n - at);
+        }
+    }
+    if (each)
+        node = build_alt(w->b, each, (int)k);
+    return node;
+}
+
+/* Texts in OUT, each ended by a NUL, as one node. */
+static int choose(struct schema_write *w, struct buf *out, uint32_t *node)
+{
+    struct schema_text *t;
+    size_t n = 0, k = 0;
+
+    if (buf_ok(out, w->s->e))
+        return -1;
+    for (size_t i = 0; i < out->n; i++)
+        n += !out->p[i];
+    t = schema_alloc(w->s, n, sizeof *t);
+    if (!t)
+        return -1;
+    for (size_t i = 0; i < out->n; i += t[k++].n + 1)
+        t[k] = (struct schema_text){(char *)out->p + i,
+                                    strlen((char *)out->p + i)};
+    qsort(t, n, sizeof *t, by_bytes);
+    for (size_t i = k = 0; i < n; i++)
+        if (!k || by_bytes(&t[k - 1], &t[i]))
+            t[k++] = t[i];
+    *node = one_of(w, t, k, 0, MAX_PREFIXES);
+    return schema_work(w->s, 0);
+}
+
+/* How numbers or strings may be written. */
+static int put_texts(struct schema *s, bool number, const struct schema_text *t,
+                     size_t n, struct buf *out)
 {
     struct decimal d;
-    struct buf b = {0};
-    uint32_t all[4];
-    int n = 0;
 
-    if (schema_decimal_read(&d, t->p, t->n, w->s->e))
-        return -1;
-    schema_decimal_spellings(&b, &d);
-    if (buf_ok(&b, w->s->e))
-        return -1;
-    for (size_t i = 0; i < b.n && n < 4; i += strlen((char *)b.p + i) + 1)
-        all[n++] = literal(w->b, (char *)b.p + i);
-    buf_free(&b);
-    *node = build_alt(w->b, all, n);
-    return schema_work(w->s, 1);
+    for (size_t i = 0; i < n; i++) {
+        if (number) {
+            if (schema_decimal_read(&d, t[i].p, t[i].n, s->e))
+                return -1;
+            schema_decimal_spellings(out, &d);
+        } else {
+            put_string(out, &t[i], false);
+            buf_putc(out, 0);
+            put_string(out, &t[i], true);
+            buf_putc(out, 0);
+        }
+    }
+    return 0;
+}
+
+static int texts(struct schema_write *w, bool number,
+                 const struct schema_text *t, size_t n, uint32_t *node)
+{
+    struct buf out = {0};
+    int rc = put_texts(w->s, number, t, n, &out) || choose(w, &out, node);
+
+    buf_free(&out);
+    return rc ? -1 : 0;
 }
 
 /* ---- languages ---- */
@@ -230,7 +292,7 @@ int schema_write_scalars(struct schema_write *w, uint32_t state, uint32_t *node)
 
     if (!num || !str)
         return -1;
-    all = num->ntext + num->nlang + str->ntext + str->nlang + 3;
+    all = num->nlang + str->nlang + 5;
     one = schema_alloc(w->s, all, sizeof *one);
     if (!one)
         return -1;
@@ -241,8 +303,8 @@ int schema_write_scalars(struct schema_write *w, uint32_t state, uint32_t *node)
         if (set->bits & words[i].bit)
             one[n++] = literal(w->b, words[i].word);
     }
-    for (size_t i = 0; !rc && i < num->ntext; i++)
-        rc = number(w, &num->text[i], &one[n++]);
+    if (num->ntext)
+        rc = texts(w, true, num->text, num->ntext, &one[n++]);
     for (size_t i = 0; !rc && i < num->nlang; i++) {
         const struct dfa *d = num->lang[i].d;
         struct schema_at at = {0};
@@ -250,8 +312,8 @@ int schema_write_scalars(struct schema_write *w, uint32_t state, uint32_t *node)
         rc = (!d && schema_made(w->s, &at, 0, "", 0, &d)) ||
              contents(w, d, false, &one[n++]);
     }
-    for (size_t i = 0; !rc && i < str->ntext; i++)
-        rc = string(w, &str->text[i], &one[n++]);
+    if (!rc && str->ntext)
+        rc = texts(w, false, str->text, str->ntext, &one[n++]);
     for (size_t i = 0; !rc && i < str->nlang; i++)
         rc = lang(w, &str->lang[i], &one[n++]);
     *node = build_alt(w->b, one, (int)n);
@@ -261,5 +323,6 @@ int schema_write_scalars(struct schema_write *w, uint32_t state, uint32_t *node)
 int schema_write_name(struct schema_write *w, const struct schema_member *m,
                       uint32_t *node)
 {
-    return m->d ? contents(w, m->d, true, node) : string(w, &m->name, node);
+    return m->d ? contents(w, m->d, true, node)
+                : texts(w, false, &m->name, 1, node);
 }
