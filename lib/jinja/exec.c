@@ -247,7 +247,8 @@ static void bind_rest(struct ctx *c, const struct macro *m, struct scope *s,
         exec_bind(c, s, NAME_KWARGS, kw);
     if (uses & 1)
         exec_bind(c, s, NAME_VARARGS,
-                  list_of(c, V_TUPLE, a->v + n, (size_t)(a->n - n)));
+                  list_of(c, V_TUPLE, a->n > n ? a->v + n : NULL,
+                          (size_t)(a->n - n)));
     else if (a->n > n)
         ctx_fail(c, "macro '%.*s' takes not more than %d argument(s)",
                  (int)(name->n & 127), (const char *)name->p, n);
