@@ -14,6 +14,17 @@ enum {
     MAX_WORK = 30 << 20,
 };
 
+static void pointer_token(struct buf *out, const char *key)
+{
+    buf_putc(out, '/');
+    for (; *key; key++) {
+        if (*key == '~' || *key == '/')
+            buf_puts(out, *key == '~' ? "~0" : "~1");
+        else
+            buf_putc(out, *key);
+    }
+}
+
 int schema_fail(struct schema *s, uint32_t node, const char *keyword,
                 enum err_code code, const char *fmt, ...)
 {
@@ -26,7 +37,7 @@ int schema_fail(struct schema *s, uint32_t node, const char *keyword,
     va_end(ap);
     schema_pointer(s, node, &at);
     if (keyword)
-        buf_printf(&at, "/%s", keyword);
+        pointer_token(&at, keyword);
     err_set(s->e, code, "%.200s: %s", at.n ? buf_str(&at) : "/", why);
     buf_free(&at);
     return -1;
@@ -173,17 +184,6 @@ uint32_t schema_child(struct schema *s, const struct schema_at *at,
                       json_t *json, const char *key, size_t i)
 {
     return schema_lit(s, json, at->node, at->word, key, i, false);
-}
-
-static void pointer_token(struct buf *out, const char *key)
-{
-    buf_putc(out, '/');
-    for (; *key; key++) {
-        if (*key == '~' || *key == '/')
-            buf_puts(out, *key == '~' ? "~0" : "~1");
-        else
-            buf_putc(out, *key);
-    }
 }
 
 void schema_pointer(const struct schema *s, uint32_t node, struct buf *out)

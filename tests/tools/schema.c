@@ -69,8 +69,10 @@ static bool leads(const bool next[256], int c, int more)
     return more > 1 || !scalar || (c != '[' && c != '{');
 }
 
-/* The fewest bytes from S to an end. */
-static bool finish(struct grammar *g, uint32_t s, int more, struct buf *out)
+/* The fewest bytes from S to an end.  There may be too many states on the way:
+ * then *LOST is set. */
+static bool finish(struct grammar *g, uint32_t s, int more, bool *lost,
+                   struct buf *out)
 {
     struct buf steps = {0}, seen = {0};
     struct step k = {s, 0, 0};
@@ -79,7 +81,10 @@ static bool finish(struct grammar *g, uint32_t s, int more, struct buf *out)
 
     is_new(&seen, s);
     buf_put(&steps, &k, sizeof k);
-    for (size_t i = 0; i * sizeof k < steps.n && i < MAX_SEEN; i++) {
+    for (size_t i = 0; i * sizeof k < steps.n; i++) {
+        *lost |= i == MAX_SEEN;
+        if (*lost)
+            break;
         memcpy(&k, steps.p + i * sizeof k, sizeof k);
         if (grammar_ends(g, k.state)) {
             end = i;
@@ -92,6 +97,7 @@ static bool finish(struct grammar *g, uint32_t s, int more, struct buf *out)
             if (!leads(next, c, more))
                 continue;
             to.state = grammar_byte(g, k.state, (uint8_t)c);
+            *lost |= to.state == GRAMMAR_FULL;
             if (is_new(&seen, to.state))
                 buf_put(&steps, &to, sizeof to);
         }
@@ -112,7 +118,7 @@ static bool finish(struct grammar *g, uint32_t s, int more, struct buf *out)
     return end != SIZE_MAX;
 }
 
-static bool walk(struct grammar *g, struct buf *out)
+static bool walk(struct grammar *g, bool *lost, struct buf *out)
 {
     uint32_t s = grammar_start(g);
     bool next[256];
@@ -125,8 +131,8 @@ static bool walk(struct grammar *g, struct buf *out)
         if (grammar_ends(g, s) && (grammar_done(g, s) || chance() < .3))
             return true;
         if (out->n > LONG)
-            return finish(g, s, 0, out) || finish(g, s, 1, out) ||
-                   finish(g, s, 2, out);
+            return finish(g, s, 0, lost, out) || finish(g, s, 1, lost, out) ||
+                   finish(g, s, 2, lost, out);
         grammar_next(g, s, next);
         for (int i = 0; i < 256; i++)
             sum += next[i] ? weight(i) : 0;
@@ -167,12 +173,13 @@ static json_t *walks(struct grammar *g, json_int_t n)
 {
     json_t *out = json_array();
     struct buf b = {0};
+    bool lost = false;
 
-    for (json_int_t i = 0; i < n; i++) {
+    for (json_int_t i = 0; i < n && !lost; i++) {
         /* Null: from somewhere there is no way to an end. */
-        if (walk(g, &b))
+        if (walk(g, &lost, &b))
             json_array_append_new(out, json_stringn((char *)b.p, b.n));
-        else
+        else if (!lost)
             json_array_append_new(out, json_null());
     }
     buf_free(&b);
