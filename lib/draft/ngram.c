@@ -131,7 +131,7 @@ static struct source *source_new(int least, struct err *e)
                             .close = lookup_close,
                             .free = source_free};
     for (int i = 0; i < DRAFT_CLASSES; i++)
-        s->d.prior[i] = 0.9f - 0.8f / (float)(i + 1);
+        s->d.prior[i] = 0.9f - 1.2f / (float)(i + 2);
     return s;
 }
 
