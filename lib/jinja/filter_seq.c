@@ -391,6 +391,12 @@ static const struct val *find_kw(const struct args *a, const char *key)
     return NULL;
 }
 
+static void skip_arg(struct args *a)
+{
+    a->v++;
+    a->n--;
+}
+
 static struct val named(struct ctx *c, bool test, struct val name)
 {
     struct val f = {.type = V_FUNC};
@@ -418,8 +424,7 @@ FILTER(map)
     if (a->n) {
         path = NULL;
         f = named(c, false, a->v[0]);
-        rest.v++;
-        rest.n--;
+        skip_arg(&rest);
     }
     for (size_t i = 0; l && i < l->n && ctx_step(c, 1); i++) {
         v = path ? by_path(c, l->v[i], *path)
@@ -440,12 +445,11 @@ static struct val chosen(struct ctx *c, struct val x, const struct args *a,
 
     if (attr && !a->n)
         return ctx_fail(c, "Missing parameter for attribute name");
-    rest.v += attr;
-    rest.n -= attr;
+    if (attr)
+        skip_arg(&rest);
     if (rest.n > 0) {
         f = named(c, true, rest.v[0]);
-        rest.v++;
-        rest.n--;
+        skip_arg(&rest);
     }
     for (size_t i = 0; l && i < l->n && ctx_step(c, 1); i++) {
         v = attr ? by_path(c, l->v[i], a->v[0]) : l->v[i];
