@@ -555,6 +555,10 @@ int grammar_gbnf(struct grammar **out, const char *text, size_t n,
     p.b = build_new(v, e);
     if (!p.b)
         return -1;
+    if (!buf_reserve(&p.item, 64)) {
+        build_free(p.b);
+        return err_nomem(e);
+    }
     if (rules(&p)) {
         memcpy(&word, root, sizeof word);
         slot = intern_find(&p.names, &word, 1);
