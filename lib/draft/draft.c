@@ -22,7 +22,8 @@ enum {
 };
 static const float known_most = 128; /* tries that count as one before halve */
 static const double margin = 1.01;   /* a step with guesses must promise */
-static const double lose = 0.015;    /* of all time, for trying */
+/* What may be lost by trying: of all time, and tokens' worth besides. */
+static const double lose = 0.012, lose_first = 3;
 
 /* What a drafter offered, from the place AT on; JUDGED of it came true. */
 struct offer {
@@ -60,6 +61,7 @@ struct draft_seq {
     struct draft *d;
     void **s;            /* [n]: NULL where a drafter is left out */
     struct offer *offer; /* [n] */
+    bool *knows;         /* [n]: it was asked before */
     int chosen;          /* whose guesses are run; -1: nobody's */
 };
 
@@ -126,8 +128,9 @@ int draft_open(struct draft_seq **out, struct draft *d, uint64_t number,
     if (s) {
         s->s = calloc((size_t)d->c.n + 1, sizeof *s->s);
         s->offer = calloc((size_t)d->c.n + 1, sizeof *s->offer);
+        s->knows = calloc((size_t)d->c.n + 1, sizeof *s->knows);
     }
-    if (!s || !s->s || !s->offer) {
+    if (!s || !s->s || !s->offer || !s->knows) {
         draft_close(s);
         return err_nomem(e);
     }
@@ -153,7 +156,14 @@ void draft_close(struct draft_seq *s)
             s->d->m[i].d->close(s->s[i]);
     free(s->s);
     free(s->offer);
+    free(s->knows);
     free(s);
+}
+
+/* Has more been lost than may be? */
+static bool is_lost(const struct draft *d, double besides)
+{
+    return d->balance < -lose * d->total.seconds - besides;
 }
 
 void draft_step(struct draft *d, int nseq)
@@ -167,7 +177,7 @@ void draft_step(struct draft *d, int nseq)
     d->off = nseq < 1 || nseq > DRAFT_SEQUENCES ||
              (!d->c.all && (d->cost.times[nseq] < PLAIN_FIRST ||
                             d->since_plain >= PLAIN_AGAIN ||
-                            d->balance < -lose * d->total.seconds - 2 * each));
+                            is_lost(d, (lose_first + 1) * each)));
     for (int i = 0; i < d->c.n; i++) {
         d->m[i].idle++;
         d->m[i].asked = false;
@@ -242,7 +252,7 @@ static bool is_worth_asking(const struct draft *d, const struct member *m,
     each = cost_of(&d->cost, d->nseq) / d->nseq;
     if (m->tried >= ASK_FIRST && m->gain > b->rate * each)
         return true;
-    return d->balance > -lose * d->total.seconds &&
+    return !is_lost(d, lose_first * each) &&
            (m->tried < ASK_FIRST || m->idle > ASK_AGAIN);
 }
 
@@ -284,7 +294,7 @@ static int ask(struct draft_seq *s, int i, const int32_t *t, int n, int same,
         o->n++;
         p *= chance(m, g->sure);
         expect += p;
-        at = paid ? d->extra + now() - from : d->extra;
+        at = paid && s->knows[i] ? d->extra + now() - from : d->extra;
         r = rate(d, o->n, expect, at);
         if (o->n >= d->c.least && is_better(d, b, r, expect))
             *b = (struct best){r / margin, expect, i, o->n};
@@ -293,8 +303,13 @@ static int ask(struct draft_seq *s, int i, const int32_t *t, int n, int same,
         before = r;
     }
     at = now() - from;
-    d->extra += at;
     m->st.seconds += at;
+    /* To read the prompt is what it costs to have it. */
+    if (works && !s->knows[i])
+        d->total.drafting += at;
+    else
+        d->extra += at;
+    s->knows[i] = true;
     m->st.asked += o->n > 0;
     return got < 0 ? -1 : 0;
 }

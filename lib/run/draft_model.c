@@ -184,6 +184,18 @@ static void small_free(struct drafter *d)
     free(m);
 }
 
+/* The first step packs weights: let it be none that counts. */
+static int warm_up(struct small *m, struct err *e)
+{
+    int32_t id = 0;
+    struct step_part p = {kv_seq_new(m->o.kv), &id, 1, STEP_LAST};
+    const float *logits;
+    int rc = p.seq ? step_run(m->step, &p, 1, &logits, e) : err_nomem(e);
+
+    kv_seq_free(p.seq);
+    return rc;
+}
+
 struct drafter *draft_model(const struct draft_model_opts *o, struct err *e)
 {
     struct small *m = calloc(1, sizeof *m);
@@ -203,8 +215,8 @@ struct drafter *draft_model(const struct draft_model_opts *o, struct err *e)
     for (int i = 0; i < DRAFT_CLASSES; i++)
         m->d.prior[i] = 0.2f + 0.8f * (float)i / DRAFT_CLASSES;
     m->step = step_new(o->model, o->kv, e);
-    if (!m->step) {
-        free(m);
+    if (!m->step || warm_up(m, e)) {
+        small_free(&m->d);
         return NULL;
     }
     return &m->d;
