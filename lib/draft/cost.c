@@ -34,8 +34,11 @@ static double grown(double seconds, int from, int to)
 
 double cost_of(const struct cost *c, int n)
 {
-    int below = n, above = n;
+    int below, above;
 
+    if (n > COST_COLUMNS)
+        return grown(cost_of(c, COST_COLUMNS), COST_COLUMNS, n);
+    below = above = n;
     while (below >= 1 && !c->times[below])
         below--;
     while (above <= COST_COLUMNS && !c->times[above])

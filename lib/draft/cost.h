@@ -15,8 +15,8 @@ struct cost {
 };
 
 void cost_add(struct cost *c, int columns, double seconds);
-/* What a step of COLUMNS (up to COST_COLUMNS) takes; 0 when nothing is known.
- */
+/* What a step of so many takes (1 or more; beyond COST_COLUMNS it is not
+ * measured); 0 when nothing is known. */
 double cost_of(const struct cost *c, int columns);
 
 #endif

@@ -135,7 +135,9 @@ static void check_cost(void)
        "what one says goes for the other");
     cost_add(&c, 0, 1);
     cost_add(&c, COST_COLUMNS + 1, 1);
-    ok(cost_of(&c, COST_COLUMNS) > cost_of(&c, 9), "and beyond");
+    ok(cost_of(&c, COST_COLUMNS) > cost_of(&c, 9) &&
+           cost_of(&c, 1000) > cost_of(&c, COST_COLUMNS),
+       "and beyond");
 }
 
 /* ---- a drafter whose guesses are right or wrong, as wanted ---- */
