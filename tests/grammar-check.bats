@@ -196,6 +196,38 @@ b_2 ::= ""' $'x\nxy\nxzx\nxzxzxy\n' $'y\nxz'
     done
 }
 
+@test "random regular expressions, as Python has them" {
+    cat >random.py <<'END'
+import random, re, subprocess
+r = random.Random(6)
+def term(d):
+    k = r.randrange(9 if d else 5)
+    if k < 2:
+        return r.choice("abc") * r.randint(1, 2)
+    if k == 2:
+        return r.choice(["[ab]", "[^a]", "[b-cé]", r"[^\d]", "[a\\-]"])
+    if k == 3:
+        return r.choice([".", r"\d", r"\w", r"\W", r"\S", "é", r"\."])
+    if k == 4:
+        return ""
+    if k == 5:
+        return "(?:" + term(d - 1) + "|" + term(d - 1) + ")"
+    if k == 6:
+        return "(" + term(d - 1) + ")" + r.choice(["*", "+", "?", "{2}", "{1,3}", "{2,}", "*?", "{0,2}?"])
+    return term(d - 1) + term(d - 1)
+for i in range(120):
+    p = term(5)
+    if r.random() < 0.3:
+        p = r.choice(["(?=.*a)", "(?!b)", "(?=.{2}$)", "^"]) + p + r.choice(["", "$", "(?!.)"])
+    texts = ["".join(r.choice("aabbcé1. -") for _ in range(r.randint(0, 7))) for _ in range(60)]
+    want = [re.fullmatch(p, t, re.A) is not None for t in texts]
+    out = subprocess.run(["grammar-check", "-0", "--regex", p], input="\0".join(texts).encode() + b"\0", stdout=subprocess.PIPE).stdout
+    got = [l.startswith(b"match") for l in out.splitlines()] or [False] * 60  # "matches nothing"
+    assert got == want, (p, [t for t, g, w in zip(texts, got, want) if g != w])
+END
+    python3 random.py
+}
+
 @test "what is printed" {
     printf 'root ::= "ab" [0-9]{3,90} root? "c"' >g
     run -0 grammar-check --grammar g --print
@@ -252,9 +284,10 @@ put("long", 'root ::= "' + "a" * 5000000 + '"')
 put("many", "root ::= " + " | ".join('"%x"' % i for i in range(200000)))
 put("classes", "root ::= " + " ".join("[^%c]" % (0x4e00 + i) for i in range(20000)))
 put("noise", "root ::= " + '"a" | ' * 300000)
+put("rules", "root ::= " + " ".join("r%d" % i for i in range(60000)) + "\n" + "".join('r%d ::= [a-z]{%d,%d} | "x%d"+\n' % (i, i % 7, i % 7 + 30, i) for i in range(60000)))
 put("ambiguous", 'root ::= x* "b"\nx ::= "a" | "a" x | "a" x x')
 END
-    for g in deep chain chain2 double times long many classes noise ambiguous; do
+    for g in deep chain chain2 double times long many classes noise rules ambiguous; do
         echo "$g"
         (cheap --grammar "$g")
     done

@@ -11,7 +11,7 @@
 
 enum {
     MERGE = 256,       /* literals are joined up to this length */
-    MAX_CLASSES = 4096 /* that need UTF-8, of one grammar */
+    MAX_CLASSES = 3000 /* that need UTF-8, of one grammar */
 };
 
 struct build *build_new(const struct grammar_vocab *v, struct err *e)
@@ -241,32 +241,18 @@ static uint32_t ascii(struct build *b, const struct dfa_range *r, int n)
     return terminal_of(b, &b->words);
 }
 
-static uint32_t class_dfa(struct build *b, const uint32_t *w, size_t n,
-                          bool negated)
+static uint32_t class_dfa(struct build *b, const struct buf *set)
 {
-    struct dfa *one = NULL, *any = NULL, *d = NULL, *other = NULL;
+    struct dfa *d = NULL;
     struct nfa m;
-    uint32_t node = 0, start = 0;
-    int rc = nfa_init(&m, false, &b->err);
+    uint32_t node = 0, start;
 
-    /* Ranges one by one: they may overlap. */
-    for (size_t i = 0; i < n && !rc; i += 2) {
-        uint32_t set = nfa_set(&m, w + i, 1, 0);
-
-        start = i ? nfa_split(&m, start, set) : set;
-    }
-    if (!n)
-        start = nfa_set(&m, w, 0, 0);
-    rc = rc || nfa_dfa(&one, &m, start, &b->err);
-    if (!rc && negated)
-        rc = dfa_length(&any, 1, 1, &b->err) || dfa_not(&other, one, &b->err) ||
-             dfa_and(&d, any, other, &b->err);
-    if (!rc)
-        node = build_dfa(b, negated ? d : one);
+    if (nfa_init(&m, false, &b->err))
+        return 0;
+    start = nfa_set(&m, (const uint32_t *)(const void *)set->p, set->n / 8, 0);
+    if (!nfa_dfa(&d, &m, start, &b->err))
+        node = build_dfa(b, d);
     nfa_fini(&m);
-    dfa_free(one);
-    dfa_free(any);
-    dfa_free(other);
     dfa_free(d);
     return node;
 }
@@ -275,25 +261,27 @@ uint32_t build_class(struct build *b, const struct dfa_range *r, int n,
                      bool negated)
 {
     bool plain = !negated, fresh;
-    struct buf w = {0};
+    struct buf set = {0};
     uint32_t id, node;
 
+    if (b->err.code)
+        return 0;
     for (int i = 0; i < n; i++) {
         plain &= r[i].last < 128;
         if (r[i].first <= r[i].last && r[i].last <= 0x10ffff)
-            put_words(&w, dfa_symbol(r[i].first), dfa_symbol(r[i].last) + 1);
-    }
-    put_words(&w, negated, 0);
-    if (buf_ok(&w, &b->err) || b->err.code) {
-        buf_free(&w);
-        return 0;
+            nfa_range(&set, r[i].first, r[i].last);
     }
     if (plain) {
-        buf_free(&w);
+        buf_free(&set);
         return ascii(b, r, n);
     }
-    id = intern_put(&b->classes, (const uint32_t *)(const void *)w.p, w.n / 4,
-                    &fresh);
+    nfa_normalize(&set, negated);
+    if (buf_ok(&set, &b->err) || !set.n) {
+        buf_free(&set);
+        return build_never(b);
+    }
+    id = intern_put(&b->classes, (const uint32_t *)(const void *)set.p,
+                    set.n / 4, &fresh);
     if (id == INTERN_NONE) {
         node = build_fail(b, ERR_NOMEM, "out of memory");
     } else if (!fresh) {
@@ -302,12 +290,11 @@ uint32_t build_class(struct build *b, const struct dfa_range *r, int n,
         node = build_fail(b, ERR_UNSUPPORTED,
                           "the grammar has too many classes of characters");
     } else {
-        node = class_dfa(b, (const uint32_t *)(const void *)w.p, w.n / 4 - 2,
-                         negated);
+        node = class_dfa(b, &set);
         buf_put(&b->class_node, &node, 4);
         buf_ok(&b->class_node, &b->err);
     }
-    buf_free(&w);
+    buf_free(&set);
     return node;
 }
 

@@ -77,7 +77,7 @@ static uint32_t leaf(const struct form *f, uint32_t cp)
 /* R bytes more of the characters from CP on, none of which is less than MIN. */
 static uint32_t rest(struct form *f, uint32_t cp, int r, uint32_t min)
 {
-    uint32_t to[256] = {0}, span = 1u << 6 * r, *kept = NULL;
+    uint32_t to[256], span = 1u << 6 * r, *kept = NULL;
 
     if (cp + span <= min || cp > 0x10ffff)
         return NONE;
@@ -89,6 +89,7 @@ static uint32_t rest(struct form *f, uint32_t cp, int r, uint32_t min)
         if (*kept)
             return *kept;
     }
+    memset(to, 0, sizeof to);
     for (uint32_t i = 0; i < 64 && !f->bad; i++)
         to[0x80 + i] = rest(f, cp + i * (span / 64), r - 1, min);
     span = branch(f, to);
@@ -124,7 +125,7 @@ static uint32_t low(struct form *f, uint32_t cp, int r)
 {
     static const uint8_t from[] = {0, 0, 0, 12, 13},
                          to_[] = {0, 15, 15, 15, 13};
-    uint32_t to[256] = {0}, *kept = NULL, made;
+    uint32_t to[256], *kept = NULL, made;
 
     if (!r)
         return leaf(f, cp);
@@ -134,6 +135,7 @@ static uint32_t low(struct form *f, uint32_t cp, int r)
         if (*kept)
             return *kept;
     }
+    memset(to, 0, sizeof to);
     for (uint32_t d = from[r]; d <= to_[r] && !f->bad; d++)
         put_digit(
             to, d,
@@ -157,7 +159,7 @@ static uint32_t pair(struct form *f, uint32_t high)
 /* R digits more, after those of CP. */
 static uint32_t digits(struct form *f, uint32_t cp, int r)
 {
-    uint32_t to[256] = {0}, span = 1u << 4 * r, *kept = NULL, made;
+    uint32_t to[256], span = 1u << 4 * r, *kept = NULL, made;
 
     if (!r)
         return cp >= 0xd800 && cp < 0xdc00 ? pair(f, cp) : leaf(f, cp);
@@ -167,6 +169,7 @@ static uint32_t digits(struct form *f, uint32_t cp, int r)
         if (*kept)
             return *kept;
     }
+    memset(to, 0, sizeof to);
     for (uint32_t d = 0; d < 16 && !f->bad; d++)
         put_digit(to, d, digits(f, cp + (d << 4 * (r - 1)), r - 1));
     made = branch(f, to);

@@ -22,6 +22,8 @@ enum {
     MAX_STATES = 400, /* of a terminal made here */
     STEPS = 200000,   /* for one, and for all: */
     ALL_STEPS = 6000000,
+    MADE = 1000, /* steps that each takes besides, and each node: */
+    MADE_NODE = 20,
     NEVER = UINT32_MAX, /* a cost */
 };
 
@@ -254,7 +256,7 @@ static uint32_t terminal(struct fuse *f, uint32_t node)
     start = emit(f, &m, node, 0);
     if (!nfa_dfa(&d, &m, start, &e) && d->n <= MAX_STATES)
         made = build_dfa(f->b, d);
-    f->steps += m.steps;
+    f->steps += m.steps + MADE + m.node.n / sizeof(struct nfa_node) * MADE_NODE;
     dfa_free(d);
     nfa_fini(&m);
     return made;

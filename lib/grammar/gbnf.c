@@ -13,13 +13,14 @@
 enum { MAX_GROUPS = 200, MAX_TIMES = 1 << 24, MAX_TEXT = 8 << 20 };
 
 struct name {
-    uint32_t node, line, column; /* where it is first used */
+    uint32_t node, line;
+    size_t at; /* where it is first used */
     bool defined;
 };
 
 struct gbnf {
     struct build *b;
-    const unsigned char *text, *line_start;
+    const unsigned char *text;
     size_t n, i;
     uint32_t line;
     int depth;
@@ -33,20 +34,20 @@ struct gbnf {
 
 /* ---- where we are ---- */
 
-static uint32_t column(const struct gbnf *p)
+/* Of the character at AT, from 1. */
+static unsigned long column(const struct gbnf *p, size_t at)
 {
-    const unsigned char *c = p->line_start, *end = p->text + p->i;
-    uint32_t n = 1;
+    unsigned long n = 1;
 
-    for (; c < end; c++)
-        n += (*c & 0xc0) != 0x80;
+    while (at > 0 && p->text[at - 1] != '\n')
+        n += (p->text[--at] & 0xc0) != 0x80;
     return n;
 }
 
 static bool wrong(struct gbnf *p, const char *what)
 {
     err_set(p->e, ERR_FORMAT, "line %lu, column %lu: %s",
-            (unsigned long)p->line, (unsigned long)column(p), what);
+            (unsigned long)p->line, column(p, p->i), what);
     return false;
 }
 
@@ -78,7 +79,6 @@ static void space(struct gbnf *p, bool newlines)
         }
         if (c == '\n' && newlines) {
             p->line++;
-            p->line_start = p->text + p->i + 1;
         } else if (c != ' ' && c != '\t' && c != '\r') {
             return;
         }
@@ -323,7 +323,7 @@ static bool name(struct gbnf *p, uint32_t *slot)
     if (*slot != INTERN_NONE && fresh) {
         struct name n = {
             build_rule(p->b, (const char *)p->text + from, p->i - from),
-            p->line, column(p) - (uint32_t)(p->i - from), false};
+            p->line, from, false};
 
         buf_put(&p->name, &n, sizeof n);
     }
@@ -470,7 +470,6 @@ static bool goes_on(struct gbnf *p)
         return true;
     p->i = here.i;
     p->line = here.line;
-    p->line_start = here.line_start;
     return false;
 }
 
@@ -512,9 +511,11 @@ static bool rule(struct gbnf *p)
     if (peek(p) >= 0 && peek(p) != '\n')
         return wrong(p, "not a symbol");
     build_define(p->b, named(p, slot)->node, body);
-    if (p->b->err.code)
-        return wrong(p, p->b->err.msg);
-    return true;
+    if (!p->b->err.code)
+        return true;
+    err_set(p->e, p->b->err.code, "line %lu: %s", (unsigned long)p->line,
+            p->b->err.msg);
+    return false;
 }
 
 static bool rules(struct gbnf *p)
@@ -531,7 +532,7 @@ static bool rules(struct gbnf *p)
             continue;
         err_set(p->e, ERR_FORMAT,
                 "line %lu, column %lu: there is no rule '%.*s'",
-                (unsigned long)n->line, (unsigned long)n->column,
+                (unsigned long)n->line, column(p, n->at),
                 r->n < 100 ? (int)r->n : 100, p->b->m.names.p + r->name);
         return false;
     }
@@ -551,7 +552,6 @@ int grammar_gbnf(struct grammar **out, const char *text, size_t n,
     *out = NULL;
     if (n > MAX_TEXT)
         return err_set(e, ERR_UNSUPPORTED, "the grammar is too large");
-    p.line_start = p.text;
     p.b = build_new(v, e);
     if (!p.b)
         return -1;

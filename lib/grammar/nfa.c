@@ -145,7 +145,7 @@ uint32_t nfa_dfa_before(struct nfa *m, const struct dfa *d, uint32_t next)
     return base;
 }
 
-/* ---- classes ---- */
+/* ---- sets ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -153,6 +153,47 @@ static int by_value(const void *a, const void *b)
 
     return x < y ? -1 : x > y;
 }
+
+void nfa_range(struct buf *set, uint32_t first, uint32_t last)
+{
+    buf_put(set, (uint32_t[]){dfa_symbol(first), dfa_symbol(last) + 1}, 8);
+}
+
+/* Sorted, without overlaps; or all the others. */
+void nfa_normalize(struct buf *set, bool negated)
+{
+    uint32_t *w = (uint32_t *)(void *)set->p, at = 0;
+    size_t n = set->n / 8, k = 0;
+    struct buf other = {0};
+
+    if (set->bad)
+        return;
+    if (n)
+        qsort(w, n, 8, by_value);
+    for (size_t i = 0; i < n; i++) {
+        if (k && w[2 * i] <= w[2 * k - 1]) {
+            if (w[2 * i + 1] > w[2 * k - 1])
+                w[2 * k - 1] = w[2 * i + 1];
+            continue;
+        }
+        w[2 * k] = w[2 * i];
+        w[2 * k++ + 1] = w[2 * i + 1];
+    }
+    set->n = k * 8;
+    if (!negated)
+        return;
+    for (size_t i = 0; i <= k; i++) {
+        uint32_t first = i < k ? w[2 * i] : DFA_SYMBOLS;
+
+        if (first > at)
+            buf_put(&other, (uint32_t[]){at, first}, 8);
+        at = i < k ? w[2 * i + 1] : 0;
+    }
+    buf_free(set);
+    *set = other;
+}
+
+/* ---- classes ---- */
 
 struct det {
     struct nfa *m;

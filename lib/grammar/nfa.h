@@ -46,6 +46,13 @@ uint32_t nfa_dfa_before(struct nfa *m, const struct dfa *d, uint32_t next);
 /* Is a node of KIND ahead of FROM? */
 bool nfa_has(struct nfa *m, uint32_t from, enum nfa_kind kind);
 
+/* Sets as they are collected: add code points FIRST to LAST; make it sorted and
+ * disjoint, or all the others; add those with a property of Unicode, if NAME[N]
+ * is one that is known. */
+void nfa_range(struct buf *set, uint32_t first, uint32_t last);
+void nfa_normalize(struct buf *set, bool negated);
+void nfa_property(struct buf *set, const unsigned char *name, size_t n);
+
 /* All texts from START on to the end, minimal. */
 int nfa_dfa(struct dfa **out, struct nfa *m, uint32_t start, struct err *e);
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/unicode.h"
 #include "base/utf8.h"
 #include "grammar/nfa.h"
 
@@ -90,52 +89,6 @@ static bool take(struct parser *p, const char *word)
 
 /* ---- sets of symbols ---- */
 
-static void range(struct buf *set, uint32_t first, uint32_t last)
-{
-    buf_put(set, (uint32_t[]){dfa_symbol(first), dfa_symbol(last) + 1}, 8);
-}
-
-static int by_first(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-/* Sorted, without overlaps; or all the others. */
-static void normalize(struct buf *set, bool negated)
-{
-    uint32_t *w = (uint32_t *)(void *)set->p, at = 0;
-    size_t n = set->n / 8, k = 0;
-    struct buf other = {0};
-
-    if (set->bad)
-        return;
-    if (n)
-        qsort(w, n, 8, by_first);
-    for (size_t i = 0; i < n; i++) {
-        if (k && w[2 * i] <= w[2 * k - 1]) {
-            if (w[2 * i + 1] > w[2 * k - 1])
-                w[2 * k - 1] = w[2 * i + 1];
-            continue;
-        }
-        w[2 * k] = w[2 * i];
-        w[2 * k++ + 1] = w[2 * i + 1];
-    }
-    set->n = k * 8;
-    if (!negated)
-        return;
-    for (size_t i = 0; i <= k; i++) {
-        uint32_t first = i < k ? w[2 * i] : DFA_SYMBOLS;
-
-        if (first > at)
-            buf_put(&other, (uint32_t[]){at, first}, 8);
-        at = i < k ? w[2 * i + 1] : 0;
-    }
-    buf_free(set);
-    *set = other;
-}
-
 /* SET is freed. */
 static uint32_t set_node(struct parser *p, struct buf *set)
 {
@@ -163,88 +116,6 @@ static const struct {
     {'.', {'\n', '\n', '\r', '\r', 0x2028, 0x2029}}, /* what it is not */
 };
 
-/* ---- \\p ---- */
-
-/* Long names of general categories, in the order of enum uni_category, and then
- * of their groups. */
-static const struct {
-    const char *name, *shorter;
-    uint32_t set;
-} categories[] = {
-#define ONE(name, shorter, c)                                                  \
-    {                                                                          \
-        name, shorter, UINT32_C(1) << (c)                                      \
-    }
-    ONE("Uppercase_Letter", "Lu", UNI_LU),
-    ONE("Lowercase_Letter", "Ll", UNI_LL),
-    ONE("Titlecase_Letter", "Lt", UNI_LT),
-    ONE("Modifier_Letter", "Lm", UNI_LM),
-    ONE("Other_Letter", "Lo", UNI_LO),
-    ONE("Nonspacing_Mark", "Mn", UNI_MN),
-    ONE("Spacing_Mark", "Mc", UNI_MC),
-    ONE("Enclosing_Mark", "Me", UNI_ME),
-    ONE("Decimal_Number", "Nd", UNI_ND),
-    ONE("Letter_Number", "Nl", UNI_NL),
-    ONE("Other_Number", "No", UNI_NO),
-    ONE("Connector_Punctuation", "Pc", UNI_PC),
-    ONE("Dash_Punctuation", "Pd", UNI_PD),
-    ONE("Open_Punctuation", "Ps", UNI_PS),
-    ONE("Close_Punctuation", "Pe", UNI_PE),
-    ONE("Initial_Punctuation", "Pi", UNI_PI),
-    ONE("Final_Punctuation", "Pf", UNI_PF),
-    ONE("Other_Punctuation", "Po", UNI_PO),
-    ONE("Math_Symbol", "Sm", UNI_SM),
-    ONE("Currency_Symbol", "Sc", UNI_SC),
-    ONE("Modifier_Symbol", "Sk", UNI_SK),
-    ONE("Other_Symbol", "So", UNI_SO),
-    ONE("Space_Separator", "Zs", UNI_ZS),
-    ONE("Line_Separator", "Zl", UNI_ZL),
-    ONE("Paragraph_Separator", "Zp", UNI_ZP),
-    ONE("Control", "Cc", UNI_CC),
-    ONE("Format", "Cf", UNI_CF),
-    ONE("Private_Use", "Co", UNI_CO),
-    ONE("Unassigned", "Cn", UNI_CN),
-    ONE("digit", "Nd", UNI_ND),
-    ONE("punct", "Po", UNI_PO),
-#undef ONE
-    {"Cased_Letter", "LC", 7u << UNI_LU},
-    {"Letter", "L", UNI_L},
-    {"Mark", "M", UNI_M},
-    {"Combining_Mark", "M", UNI_M},
-    {"Number", "N", UNI_N},
-    {"Punctuation", "P", UNI_P},
-    {"Symbol", "S", UNI_S},
-    {"Separator", "Z", UNI_Z},
-    {"Other", "C", UNI_C},
-    {"Any", "Any", UINT32_MAX},
-    {"Assigned", "Assigned", ~(UINT32_C(1) << UNI_CN)},
-};
-
-static bool named_so(const char *name, const unsigned char *s, size_t n)
-{
-    return strlen(name) == n && !memcmp(name, s, n);
-}
-
-/* Add to SET all code points of these categories, or with this bit. */
-static void add_categories(struct buf *set, uint32_t categories_set,
-                           uint8_t bit)
-{
-    uint32_t first = UINT32_MAX;
-
-    for (uint32_t cp = 0; cp <= 0x110000; cp++) {
-        uint8_t u = unicode_class(cp);
-        bool in = cp < 0x110000 && !(cp >= 0xd800 && cp < 0xe000) &&
-                  (bit ? u & bit : unicode_is(u, categories_set));
-
-        if (in && first == UINT32_MAX)
-            first = cp;
-        if (!in && first != UINT32_MAX) {
-            range(set, first, cp - 1);
-            first = UINT32_MAX;
-        }
-    }
-}
-
 /* After "\\p" or "\\P": the property is added to SET, or all others. */
 static bool property(struct parser *p, struct buf *set, bool negated)
 {
@@ -262,22 +133,14 @@ static bool property(struct parser *p, struct buf *set, bool negated)
     n = (size_t)(p->text + p->i - name);
     if (!take(p, "}"))
         return wrong(p, "} is missing");
-    if (named_so("ASCII", name, n))
-        range(&one, 0, 0x7f);
-    else if (named_so("White_Space", name, n) || named_so("space", name, n))
-        add_categories(&one, 0, UNI_SPACE);
-    for (size_t i = 0; i < sizeof categories / sizeof *categories && !one.n;
-         i++)
-        if (named_so(categories[i].name, name, n) ||
-            named_so(categories[i].shorter, name, n))
-            add_categories(&one, categories[i].set, 0);
+    nfa_property(&one, name, n);
     if (!one.n && !one.bad) {
         err_set(p->e, ERR_UNSUPPORTED,
                 "offset %zu: property '%.*s' is not supported", p->i,
                 n < 64 ? (int)n : 64, name);
         return false;
     }
-    normalize(&one, negated);
+    nfa_normalize(&one, negated);
     buf_put(set, one.p, one.n);
     set->bad |= one.bad;
     buf_free(&one);
@@ -295,8 +158,8 @@ static bool add_named(struct buf *set, int letter)
         if (named[i].letter != (letter == '.' ? '.' : letter | 0x20))
             continue;
         for (const uint16_t *r = named[i].range; r[1]; r += 2)
-            range(&one, r[0], r[1]);
-        normalize(&one, negated);
+            nfa_range(&one, r[0], r[1]);
+        nfa_normalize(&one, negated);
         buf_put(set, one.p, one.n);
         set->bad |= one.bad;
         buf_free(&one);
@@ -452,7 +315,7 @@ static uint32_t class(struct parser *p)
             if (!class_item(p, &set, &last, &named_set))
                 goto bad;
             if (named_set) {
-                range(&set, '-', '-');
+                nfa_range(&set, '-', '-');
                 last = first;
             }
         }
@@ -460,9 +323,9 @@ static uint32_t class(struct parser *p)
             wrong(p, "a range that ends before it begins");
             goto bad;
         }
-        range(&set, first, last);
+        nfa_range(&set, first, last);
     }
-    normalize(&set, negated);
+    nfa_normalize(&set, negated);
     return set_node(p, &set);
 bad:
     buf_free(&set);
@@ -531,7 +394,7 @@ static uint32_t atom(struct parser *p)
     if (take(p, "\\")) {
         c = escaped_set(p, &set);
         if (c > 0) {
-            normalize(&set, false);
+            nfa_normalize(&set, false);
             return set_node(p, &set);
         }
         if (c < 0 || !escape(p, false, &cp)) {
@@ -541,7 +404,7 @@ static uint32_t atom(struct parser *p)
     } else if (!literal(p, &cp)) {
         return 0;
     }
-    range(&set, cp, cp);
+    nfa_range(&set, cp, cp);
     return set_node(p, &set);
 }
 
