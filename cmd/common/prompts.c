@@ -195,7 +195,9 @@ static int of_sequence(struct prompts *p, struct prompt *q,
         q->any = true;
         rc = state(p, q, r, &mine);
     } else if (r->kind != WIRE_LOGITS) {
-        rc = prompt_keep(q, r, &mine);
+        if (p->use.other && r->kind == WIRE_OTHER)
+            rc = p->use.other(p->use.arg, q, r, &mine);
+        rc = rc ? rc < 0 ? -1 : 0 : prompt_keep(q, r, &mine);
     }
     if (rc && mine.code == ERR_NOMEM) {
         *e = mine;

@@ -35,6 +35,9 @@ struct prompts_use {
      * fails. */
     int (*set)(void *arg, struct prompt *p, const struct wire_rec *r,
                struct err *e);
+    /* One of a kind that is not known, likewise. */
+    int (*other)(void *arg, struct prompt *p, const struct wire_rec *r,
+                 struct err *e);
     void *arg;
     struct kv *kv;     /* where states go; NULL: they are left out */
     const char *vocab; /* gguf_vocab_id() of the model */

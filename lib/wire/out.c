@@ -489,21 +489,43 @@ int wire_put_kv(struct wire_out *w, const struct wire_kv *r, struct err *e)
     return emit(w, e);
 }
 
-int wire_put_set(struct wire_out *w, uint64_t seq, const struct json_t *options,
-                 struct err *e)
+int wire_put_other(struct wire_out *w, const char *t, const uint64_t *seq,
+                   const struct json_t *keys, struct err *e)
 {
     struct buf *b = begin(w);
-    json_t *obj = json_copy((json_t *)(uintptr_t)options);
+    json_t *obj = json_copy((json_t *)(uintptr_t)keys);
     int r;
 
-    assert(json_is_object(options) && seq <= INT64_MAX);
-    if (!obj || json_object_set_new(obj, "t", json_string("set")) ||
-        json_object_set_new(obj, "s", json_integer((json_int_t)seq)))
+    assert(json_is_object(keys) && (!seq || *seq <= INT64_MAX));
+    if (!obj || json_object_set_new(obj, "t", json_string(t)) ||
+        (seq && json_object_set_new(obj, "s", json_integer((json_int_t)*seq))))
         r = err_nomem(e);
     else
         r = json_to_cbor(b, obj, e);
     json_decref(obj);
     return r ? -1 : emit(w, e);
+}
+
+int wire_put_set(struct wire_out *w, uint64_t seq, const struct json_t *options,
+                 struct err *e)
+{
+    return wire_put_other(w, "set", &seq, options, e);
+}
+
+int wire_put_kept(struct wire_out *w, const struct wire_kept *r, struct err *e)
+{
+    struct buf *b = begin(w);
+
+    wire_put_map(b, 9);
+    put_number(b, "k", r->k);
+    put_number(b, "n", r->n);
+    put_seq(b, &r->seq, "kept");
+    put_bytes(w, "z", r->z, r->nz);
+    put_number(b, "pos", r->pos);
+    put_number(b, "skip", r->skip);
+    put_number(b, "stride", r->stride);
+    put_number(b, "context", r->context);
+    return emit(w, e);
 }
 
 int wire_put(struct wire_out *w, const struct wire_rec *r, struct err *e)

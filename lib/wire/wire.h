@@ -140,6 +140,14 @@ struct wire_delta {
     bool has_call;
 };
 
+/* {"t": "kept", "s", "pos", "n", "k", "context", "stride", "skip", "z"}: for
+ * writing; readers take its keys one by one. */
+struct wire_kept {
+    uint64_t seq, pos, n, k, context, stride, skip;
+    const void *z; /* NZ bytes */
+    size_t nz;
+};
+
 /* ---- writing ---- */
 
 struct wire_out;
@@ -179,6 +187,10 @@ int wire_put_kv(struct wire_out *w, const struct wire_kv *r, struct err *e);
  * "s".  ERR_FORMAT when it nests too deep or has too many keys. */
 int wire_put_set(struct wire_out *w, uint64_t seq, const struct json_t *options,
                  struct err *e);
+/* The same of any kind T; SEQ NULL: about the whole stream. */
+int wire_put_other(struct wire_out *w, const char *t, const uint64_t *seq,
+                   const struct json_t *keys, struct err *e);
+int wire_put_kept(struct wire_out *w, const struct wire_kept *r, struct err *e);
 
 /* ---- reading ---- */
 
