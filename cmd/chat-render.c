@@ -103,9 +103,22 @@ static bool is_request(const char *operand)
     return !strcmp(operand, "-") || (n > 0 && memcmp(magic, "GGUF", 4));
 }
 
+/* Without a template.  Who reads the stream shall not take it for a text. */
+static _Noreturn void give_up(const struct err *failed)
+{
+    struct wire_error rec = {
+        .whole = true, .code = err_word(failed->code), .msg = failed->msg};
+    struct err e = {0};
+
+    if (r.out &&
+        !wire_put_header(r.out, &(struct wire_header){.by = cli.prog}, &e))
+        wire_put_error(r.out, &rec, &e);
+    die(failed);
+}
+
 int main(int argc, char **argv)
 {
-    int i = cli_parse(&cli, argc, argv), st;
+    int i = cli_parse(&cli, argc, argv), st = 0;
     struct err e = {0};
 
     r.no_prompt = no_prompt;
@@ -118,9 +131,9 @@ int main(int argc, char **argv)
         usage(&cli);
     io_stream(&cli, &r.out);
     if (i < argc && !(r.template && is_request(argv[i])))
-        r.g = model_operand(argv[i++]);
-    if (source_open(&r, &e) || (r.g && source_tokens(r.own, r.g, &e)))
-        die(&e);
+        st = model_try(&r.g, argv[i++], &e);
+    if (st || source_open(&r, &e) || (r.g && source_tokens(r.own, r.g, &e)))
+        give_up(&e);
     if (r.out && r.g)
         model_header(r.out, cli.prog, r.g);
     else if (r.out &&

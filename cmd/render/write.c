@@ -40,7 +40,18 @@ static int put_end(struct render *r, const char *why, struct err *e)
     return wire_put_end(r->out, &end, e);
 }
 
-static int put_failure(struct render *r, const char *where,
+static int put_options(struct render *r, json_t *o, struct err *e)
+{
+    json_t *set = request_options(o);
+    int rc = set ? 0 : err_nomem(e);
+
+    if (json_object_size(set))
+        rc = wire_put_set(r->out, r->seq, set, e);
+    json_decref(set);
+    return rc;
+}
+
+static int put_failure(struct render *r, const char *where, json_t *o,
                        const struct err *failed, struct err *e)
 {
     struct wire_error rec = {
@@ -51,15 +62,15 @@ static int put_failure(struct render *r, const char *where,
     r->worst = st > r->worst ? st : r->worst;
     if (!r->out)
         return 0;
-    return wire_put_error(r->out, &rec, e) || put_end(r, "error", e) ? -1 : 0;
+    return put_options(r, o, e) || wire_put_error(r->out, &rec, e) ||
+                   put_end(r, "error", e)
+               ? -1
+               : 0;
 }
 
 static int put_text(struct render *r, const struct jinja_text *t, json_t *o,
                     bool line, struct err *e)
 {
-    json_t *set;
-    int rc = 0;
-
     if (!r->out) {
         if (t->text.n)
             fwrite(t->text.p, 1, t->text.n, stdout);
@@ -67,13 +78,9 @@ static int put_text(struct render *r, const struct jinja_text *t, json_t *o,
             putchar('\n');
         return 0;
     }
-    set = request_options(o);
-    if (!set)
-        return err_nomem(e);
-    if (json_object_size(set))
-        rc = wire_put_set(r->out, r->seq, set, e);
-    json_decref(set);
-    return rc || put_spans(r, t, e) || put_end(r, "input", e) ? -1 : 0;
+    return put_options(r, o, e) || put_spans(r, t, e) || put_end(r, "input", e)
+               ? -1
+               : 0;
 }
 
 /* The request P[N]; WHERE it stands is for messages.  Only what stops the run
@@ -100,7 +107,7 @@ static int request(struct render *r, const unsigned char *p, size_t n,
     else if (failed.code == ERR_NOMEM)
         rc = err_nomem(e);
     else
-        rc = put_failure(r, where, &failed, e);
+        rc = put_failure(r, where, o, &failed, e);
     r->seq++;
     json_decref(o);
     buf_free(&text.text);
