@@ -177,6 +177,11 @@ hi<|im_end|>
 @test "no template is exit 4, and nothing else is used instead" {
     run -4 chat-render -f text plain.gguf < <(say '"a"')
     [ "$output" = "chat-render: plain.gguf: no chat template (tokenizer.chat_template); --template takes a file" ]
+    # Nobody downstream takes that for an empty conversation.
+    run -4 --separate-stderr chat-render -f json plain.gguf < <(say '"a"')
+    [ "$(jq -c 'select(.t == "error") | [.s, .code]' <<<"$output")" = '[null,"unsupported"]' ]
+    chat-render plain.gguf < <(say '"a"') 2>/dev/null | tok-encode -f json m.gguf >out
+    [ "$(grep -c '"t":"tokens"' out)" -eq 0 ]
 }
 
 @test "named templates: by --template, and for tools" {
