@@ -461,6 +461,8 @@ const struct val *exec_find(struct ctx *c, int name);
 /* ---- tables ---- */
 
 const struct func_def *method_find(struct val self, const struct str *name);
+/* Those of all but strings and bytes; NULL: none. */
+const struct func_def *method_seq_table(struct val self);
 /* Is it a method that the sandbox does not let near? */
 bool method_unsafe(struct val self, const struct str *name);
 const struct func_def *filter_find(const struct str *name);

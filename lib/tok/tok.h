@@ -118,10 +118,11 @@ int tok_encode(struct tok_enc *enc, struct tok_ids *ids, const void *p,
 int tok_encode_spans(struct tok_enc *enc, struct tok_ids *ids, const void *p,
                      const unsigned char *plain, size_t n, struct err *e);
 
-/* tok_encode(), text by parts: begin, then feed with LAST set for the final part.
- * feed() takes as much of P[N] as it can tell the tokens of, and says how much
- * in *USED; give the rest again, with more behind it.  With LAST it takes
- * all.  The tokens are those of the parts joined, however they are cut. */
+/* tok_encode(), text by parts: begin, then feed with LAST set for the final
+ * part.  feed() takes as much of P[N] as it can tell the tokens of, and says
+ * how much in *USED; give the rest again, with more behind it.  With LAST it
+ * takes all.  The tokens are those of the parts joined, however they are cut.
+ */
 void tok_begin(struct tok_enc *enc);
 int tok_feed(struct tok_enc *enc, struct tok_ids *ids, const void *p, size_t n,
              bool last, size_t *used, struct err *e);
