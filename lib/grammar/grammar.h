@@ -84,6 +84,13 @@ void grammar_next(struct grammar *g, uint32_t state, bool next[256]);
  * text are set where it may end.  NULL with ERR_NOMEM or ERR_UNSUPPORTED. */
 const uint64_t *grammar_mask(struct grammar *g, uint32_t state, struct err *e);
 
+/* Forget all states but the first, when limits are used up: their numbers mean
+ * nothing any more.  How often that was done. */
+int grammar_restart(struct grammar *g, struct err *e);
+/* Is there so much to forget that it would help? */
+bool grammar_crowded(const struct grammar *g);
+uint32_t grammar_restarts(const struct grammar *g);
+
 /* The automaton in words, for people. */
 int grammar_print(struct buf *out, struct grammar *g, struct err *e);
 

@@ -98,6 +98,13 @@ struct mask_at {
     uint32_t state, end; /* END: the node behind all below */
 };
 
+/* Where a state goes: most have few ways that are ever taken. */
+struct next {
+    uint32_t *row; /* by class; NULL: these: */
+    uint32_t to[3];
+    uint8_t class[3], n;
+};
+
 struct grammar {
     struct machine m;
     uint8_t *nullable, *productive; /* by node */
@@ -112,9 +119,11 @@ struct grammar {
     struct buf back;     /* uint32_t by stack: the state it returns to */
     struct intern set;   /* of members: how many, then bits */
     struct intern state; /* 1: may end; then configurations */
-    struct buf row;      /* uint32_t * by state: next state by class */
-    size_t rows;         /* bytes */
+    struct buf next;     /* struct next by state */
+    size_t rows;         /* bytes of theirs */
     bool nomem;
+    uint32_t restarts;
+    size_t max_memory; /* of states */
 
     /* one step: what is to be done, and what was; sorted into a state */
     struct buf todo, config;

@@ -2,6 +2,9 @@
  * match.c - a sequence's states, one for each token, so that going back is
  * forgetting.
  *
+ * Where the grammar's states are used up it begins again without them, and each
+ * sequence finds its own from its tokens.
+ *
  * Before the trigger a state is how much of it the text ends with, by the
  * failure function of Knuth, Morris and Pratt. */
 #include "grammar/match.h"
@@ -14,7 +17,9 @@ enum { FREE = 1u << 31 }; /* before the trigger: this + how much of it */
 struct match {
     struct grammar *g;
     const struct grammar_vocab *v;
-    struct buf state; /* uint32_t: at first, and after each token */
+    struct buf state;  /* uint32_t: at first, and after each token */
+    struct buf token;  /* uint32_t */
+    uint32_t restarts; /* of the grammar that the states are of */
     uint8_t *trigger;
     uint32_t n, *fail;
     uint64_t *
@@ -67,6 +72,7 @@ int match_new(struct match **out, struct grammar *g, const char *trigger,
         return err_nomem(e);
     m->g = g;
     m->v = v;
+    m->restarts = grammar_restarts(g);
     if (trigger && n) {
         start = FREE;
         if (set_trigger(m, trigger, n, e)) {
@@ -94,6 +100,7 @@ void match_free(struct match *m)
     free(m->fail);
     free(m->trigger);
     buf_free(&m->state);
+    buf_free(&m->token);
     free(m);
 }
 
@@ -117,6 +124,50 @@ static uint32_t after(const struct match *m, uint32_t s, uint32_t id)
                                  m->v->len[id] - i - 1);
     }
     return FREE + k;
+}
+
+/* All states anew, where the grammar has begun again.  A state that can no
+ * longer be found is GRAMMAR_FULL. */
+static void find_again(struct match *m)
+{
+    uint32_t *s = states(m), id;
+    size_t n = m->token.n / 4;
+
+    if (m->restarts == grammar_restarts(m->g))
+        return;
+    m->restarts = grammar_restarts(m->g);
+    if (!m->n)
+        s[0] = grammar_start(m->g);
+    for (uint32_t k = 0; k < m->n; k++) {
+        free(m->mask[k]);
+        m->mask[k] = NULL;
+        m->all[k] = false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&id, m->token.p + i * 4, 4);
+        s[i + 1] = after(m, s[i], id);
+    }
+}
+
+/* Begin again if that can help. */
+static bool again(struct match *m)
+{
+    if (!grammar_crowded(m->g) || grammar_restart(m->g, NULL))
+        return false;
+    find_again(m);
+    return true;
+}
+
+/* after(), whatever has become of the states. */
+static uint32_t next(struct match *m, uint32_t id)
+{
+    uint32_t s;
+
+    find_again(m);
+    s = after(m, now(m), id);
+    if (s == GRAMMAR_FULL && again(m))
+        s = after(m, now(m), id);
+    return s;
 }
 
 static int free_mask(struct match *m, uint32_t k, struct err *e)
@@ -145,11 +196,18 @@ static int free_mask(struct match *m, uint32_t k, struct err *e)
 
 int match_mask(const uint64_t **mask, struct match *m, struct err *e)
 {
-    uint32_t s = now(m);
+    struct err mine = {0};
+    uint32_t s;
 
     *mask = NULL;
+    find_again(m);
+    s = now(m);
     if (s < FREE) {
-        *mask = grammar_mask(m->g, s, e);
+        *mask = grammar_mask(m->g, s, &mine);
+        if (!*mask && mine.code == ERR_UNSUPPORTED && again(m))
+            *mask = grammar_mask(m->g, now(m), e);
+        else if (!*mask)
+            err_set(e, mine.code, "%s", mine.msg);
         return *mask ? 0 : -1;
     }
     if (free_mask(m, s - FREE, e))
@@ -160,12 +218,12 @@ int match_mask(const uint64_t **mask, struct match *m, struct err *e)
 
 bool match_takes(struct match *m, uint32_t id)
 {
-    return after(m, now(m), id) > GRAMMAR_FULL;
+    return next(m, id) > GRAMMAR_FULL;
 }
 
 int match_accept(struct match *m, uint32_t id, struct err *e)
 {
-    uint32_t s = after(m, now(m), id);
+    uint32_t s = next(m, id);
 
     if (s == GRAMMAR_FULL)
         return err_set(e, ERR_UNSUPPORTED, "the grammar has too many states");
@@ -173,15 +231,20 @@ int match_accept(struct match *m, uint32_t id, struct err *e)
         return err_set(e, ERR_FORMAT,
                        "token %lu is not what the grammar allows",
                        (unsigned long)id);
+    if (!buf_reserve(&m->state, 4) || !buf_reserve(&m->token, 4))
+        return err_nomem(e);
     buf_put(&m->state, &s, 4);
-    return buf_ok(&m->state, e);
+    buf_put(&m->token, &id, 4);
+    return 0;
 }
 
 void match_back(struct match *m, size_t n)
 {
     size_t have = match_count(m);
 
-    m->state.n -= (n < have ? n : have) * 4;
+    n = n < have ? n : have;
+    m->state.n -= n * 4;
+    m->token.n -= n * 4;
 }
 
 size_t match_count(const struct match *m)
@@ -191,14 +254,18 @@ size_t match_count(const struct match *m)
 
 bool match_ends(struct match *m)
 {
-    uint32_t s = now(m);
+    uint32_t s;
 
+    find_again(m);
+    s = now(m);
     return s >= FREE || grammar_ends(m->g, s);
 }
 
 bool match_done(struct match *m)
 {
-    uint32_t s = now(m);
+    uint32_t s;
 
+    find_again(m);
+    s = now(m);
     return s < FREE && grammar_done(m->g, s);
 }

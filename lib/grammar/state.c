@@ -21,7 +21,7 @@ static const uint32_t *node_words(const struct grammar *g, uint32_t node,
 size_t state_memory(const struct grammar *g)
 {
     return intern_memory(&g->stack) + intern_memory(&g->state) +
-           intern_memory(&g->set) + g->depth.cap + g->back.cap + g->row.cap +
+           intern_memory(&g->set) + g->depth.cap + g->back.cap + g->next.cap +
            g->rows;
 }
 
@@ -257,7 +257,8 @@ static int by_config(const void *a, const void *b)
 /* The state of what was found. */
 static uint32_t settle(struct grammar *g)
 {
-    uint32_t *w, n, k = 0, id, *none = NULL;
+    static const struct next none;
+    uint32_t *w, n, k = 0, id;
     bool fresh;
 
     if (g->nomem || g->config.bad || g->todo.bad || g->depth.bad || g->back.bad)
@@ -282,11 +283,11 @@ static uint32_t settle(struct grammar *g)
     id = intern_find(&g->state, w, 2 * (size_t)k + 1);
     if (id != INTERN_NONE)
         return id;
-    if (state_memory(g) > MAX_MEMORY)
+    if (state_memory(g) > g->max_memory)
         return GRAMMAR_FULL;
     id = intern_put(&g->state, w, 2 * (size_t)k + 1, &fresh);
-    buf_put(&g->row, &none, sizeof none);
-    if (id == INTERN_NONE || g->row.bad) {
+    buf_put(&g->next, &none, sizeof none);
+    if (id == INTERN_NONE || g->next.bad) {
         g->nomem = true;
         return GRAMMAR_FULL;
     }
@@ -320,17 +321,19 @@ static uint32_t finish(struct grammar *g)
 
 int state_init(struct grammar *g, struct err *e)
 {
-    uint32_t *none = NULL, unknown = UNKNOWN, zero = 0;
+    static const struct next none[2];
+    uint32_t unknown = UNKNOWN, zero = 0;
 
-    buf_put(&g->row, &none, sizeof none);
-    buf_put(&g->row, &none, sizeof none);
+    if (!g->max_memory)
+        g->max_memory = MAX_MEMORY;
+    buf_put(&g->next, none, sizeof none);
     buf_put(&g->depth, &zero, 4);
     buf_put(&g->back, &unknown, 4);
     if (intern_put(&g->state, (uint32_t[]){0}, 1, NULL) != GRAMMAR_DEAD ||
         intern_put(&g->state, (uint32_t[]){2}, 1, NULL) != GRAMMAR_FULL ||
         intern_put(&g->stack, (uint32_t[]){UNKNOWN, 0, 0, 0}, 4, NULL) ||
         intern_put(&g->set, (uint32_t[]){0}, 1, NULL) ||
-        buf_ok(&g->row, NULL) || buf_ok(&g->depth, NULL) ||
+        buf_ok(&g->next, NULL) || buf_ok(&g->depth, NULL) ||
         buf_ok(&g->back, NULL))
         return err_nomem(e);
     begin(g);
@@ -347,11 +350,11 @@ int state_init(struct grammar *g, struct err *e)
 
 void state_fini(struct grammar *g)
 {
-    uint32_t **row = (uint32_t **)(void *)g->row.p;
+    struct next *next = (struct next *)(void *)g->next.p;
 
-    for (size_t i = 0; i < g->row.n / sizeof *row; i++)
-        free(row[i]);
-    buf_free(&g->row);
+    for (size_t i = 0; i < g->next.n / sizeof *next; i++)
+        free(next[i].row);
+    buf_free(&g->next);
     intern_free(&g->stack);
     intern_free(&g->set);
     intern_free(&g->state);
@@ -361,6 +364,27 @@ void state_fini(struct grammar *g)
     buf_free(&g->todo);
     buf_free(&g->config);
     buf_free(&g->walk);
+}
+
+int grammar_restart(struct grammar *g, struct err *e)
+{
+    state_fini(g);
+    g->rows = 0;
+    g->nomem = false;
+    g->restarts++;
+    for (int i = 0; i < MASK_SLOTS; i++)
+        g->mask_state[i] = UNKNOWN;
+    return state_init(g, e);
+}
+
+bool grammar_crowded(const struct grammar *g)
+{
+    return state_memory(g) > g->max_memory / 2;
+}
+
+uint32_t grammar_restarts(const struct grammar *g)
+{
+    return g->restarts;
 }
 
 void grammar_free(struct grammar *g)
@@ -443,25 +467,54 @@ static uint32_t step(struct grammar *g, uint32_t state, uint8_t byte)
     return finish(g);
 }
 
+static struct next *next_of(const struct grammar *g, uint32_t state)
+{
+    return (struct next *)(void *)g->next.p + state;
+}
+
+/* Keep that STATE goes TO with bytes of CLASS; where there is no memory it is
+ * found again. */
+static void keep(struct grammar *g, uint32_t state, uint8_t class, uint32_t to)
+{
+    struct next *x = next_of(g, state);
+    size_t size = g->nclass * sizeof *x->row;
+
+    if (!x->row && x->n < 3) {
+        x->class[x->n] = class;
+        x->to[x->n++] = to;
+        return;
+    }
+    if (!x->row) {
+        if (g->rows + size > g->max_memory || !(x->row = malloc(size)))
+            return;
+        memset(x->row, 0xff, size);
+        for (int i = 0; i < 3; i++)
+            x->row[x->class[i]] = x->to[i];
+        g->rows += size + 16;
+    }
+    x->row[class] = to;
+}
+
 uint32_t grammar_byte(struct grammar *g, uint32_t state, uint8_t byte)
 {
-    uint32_t **row, *r, c = g->class[byte];
-    size_t size = g->nclass * sizeof *r;
+    uint8_t c = g->class[byte];
+    const struct next *x;
+    uint32_t to = UNKNOWN;
 
     if (state <= GRAMMAR_FULL)
         return state;
-    row = (uint32_t **)(void *)g->row.p + state;
-    if (!*row) {
-        if (g->rows + size > MAX_MEMORY || !(r = malloc(size)))
-            return GRAMMAR_FULL;
-        memset(r, 0xff, size);
-        *row = r;
-        g->rows += size + 16;
+    x = next_of(g, state);
+    if (x->row)
+        to = x->row[c];
+    for (int i = 0; !x->row && i < x->n; i++)
+        if (x->class[i] == c)
+            to = x->to[i];
+    if (to == UNKNOWN) {
+        to = step(g, state, byte);
+        if (to != GRAMMAR_FULL)
+            keep(g, state, c, to);
     }
-    r = *row;
-    if (r[c] == UNKNOWN)
-        r[c] = step(g, state, byte);
-    return r[c];
+    return to;
 }
 
 uint32_t grammar_bytes(struct grammar *g, uint32_t state, const void *p,

@@ -119,8 +119,9 @@ int main(int argc, char **argv)
     printf(
         "{\"vocab\":%lu,\"vocab_ms\":%.2f,\"compile_ms\":%.2f,\"tokens\":%zu,"
         "\"median_us\":%.2f,\"mean_us\":%.2f,\"p90_us\":%.2f,\"p99_us\":%.2f,"
-        "\"max_us\":%.1f}\n",
+        "\"max_us\":%.1f,\"mb\":%.1f}\n",
         (unsigned long)v.n, index_us / 1e3, compile_us / 1e3, n, us[n / 2],
-        sum / (double)n, us[n * 9 / 10], us[n * 99 / 100], us[n - 1]);
+        sum / (double)n, us[n * 9 / 10], us[n * 99 / 100], us[n - 1],
+        (double)grammar_memory(g) / 1e6);
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "grammar/build.h"
+#include "grammar/grammar_impl.h"
 #include "grammar/match.h"
 #include "tests/unit/tap.h"
 
@@ -500,6 +501,8 @@ static void places(void)
         const uint64_t *mask;
         size_t n = match_count(m), back = (size_t)rnd((int)n + 1);
 
+        if (rnd(5) == 0)
+            same &= !grammar_restart(g, NULL);
         if (match_done(m) || n > 40 || rnd(3) == 0)
             match_back(m, back);
         for (size_t k = match_count(m); k < 60; k++) {
@@ -526,7 +529,7 @@ static void places(void)
         same &= !match_mask(&y, m, NULL) && !memcmp(copy, y, sizeof copy);
         match_free(again);
     }
-    ok(same, "going back leaves no trace");
+    ok(same, "going back leaves no trace, nor does beginning again");
     match_back(m, 99999);
     ok(match_count(m) == 0, "back to the start");
     ok(!match_accept(m, 0, NULL) && !match_accept(m, 0, NULL) &&
@@ -535,6 +538,32 @@ static void places(void)
        "ends and done");
     ok(!match_accept(m, 5, NULL) && match_done(m) && match_accept(m, 0, NULL),
        "a token that ends texts comes last");
+    match_free(m);
+    grammar_free(g);
+}
+
+/* More states than there is room for, in one text. */
+static void many_states(void)
+{
+    static const char text_of[] =
+        "root ::= ([ab]{1,9} \"c\" [a-d]{0,2}){2,1000000} \"(\"";
+    struct grammar *g;
+    const uint64_t *mask;
+    struct match *m;
+    bool good = true;
+
+    if (grammar_gbnf(&g, text_of, strlen(text_of), &vocab, NULL) ||
+        match_new(&m, g, NULL, 0, &vocab, NULL)) {
+        ok(0, "a grammar with many states");
+        return;
+    }
+    g->max_memory = 1000000;
+    for (int i = 0; i < 6000 && good; i++)
+        good = !match_mask(&mask, m, NULL) &&
+               !match_accept(m, i % 3 == 2 ? 2 : (uint32_t)(i % 2), NULL);
+    ok(good && grammar_restarts(g) > 0 && grammar_restarts(g) < 100,
+       "%zu tokens take more states than there is room for: %lu times",
+       match_count(m), (unsigned long)grammar_restarts(g));
     match_free(m);
     grammar_free(g);
 }
@@ -644,6 +673,7 @@ int main(void)
         masks();
     members();
     places();
+    many_states();
     triggers();
     errors();
     grammar_vocab_free(&vocab);
