@@ -66,7 +66,7 @@ static int room(struct intern *t, size_t n)
         t->hash = p;
         t->cap = cap;
     }
-    if (n > t->capword - t->nword) {
+    if (!t->word || n > t->capword - t->nword) {
         size_t cap =
             t->capword * 2 > t->nword + n ? t->capword * 2 : t->nword + n + 256;
         uint32_t *p;
