@@ -6,6 +6,7 @@ Of each schema WALKS texts are taken from the grammar at random: all must be
 valid.  And values that look like the schema are made without the grammar: those
 that are valid, and no others, must be taken in every spelling of json.dumps.
 Ends with counts; exit status 1 where anything is wrong."""
+import importlib.metadata
 import json
 import random
 import subprocess
@@ -16,8 +17,13 @@ from jsonschema import Draft202012Validator
 
 SPELLINGS = [dict(ensure_ascii=a, separators=s)
              for a in (True, False) for s in (None, (",", ":"))]
+# Before, it took members for unevaluated that additionalProperties evaluates.
+VERSION = tuple(int(n) for n in
+                importlib.metadata.version("jsonschema").split(".")[:2])
+UNEVALUATED = VERSION >= (4, 20)
+# No text ends in a line feed, before which Python's $ would match, too.
 WORDS = ["", "a", "b", "ab", "abc", "x", "foo", "bar", "7", "42", "a b", "é",
-         "日本", "\U0001f600", "\n", 'say "hi"', "back\\slash", "a/b",
+         "日本", "\U0001f600", "\t", 'say "hi"', "back\\slash", "a/b",
          "long text here", "aaaaaaaa", "ABC", "zz9", "a-1"]
 KEYS = ["a", "b", "c", "id", "name", "é", 'q"', "x1", "x2", "kind"]
 PATTERNS = ["^a", "b$", "^[a-z]+$", "^[0-9]{1,3}$", "a|b", "^x[0-9]$", "o{2}",
@@ -29,6 +35,8 @@ FORMATS = {"date": ["2024-02-29", "2023-02-29", "1999-12-31"],
            "ipv6": ["::1", "1::2::3", "2001:db8::7"],
            "uuid": ["2eb8aa08-aa98-11ea-b4aa-73b441d16380", "2eb8aa08"],
            "email": ["joe@example.org", "joe"]}
+CHECKER = Draft202012Validator.FORMAT_CHECKER
+FORMATS = {k: v for k, v in FORMATS.items() if k in CHECKER.checkers}
 ANNOTATIONS = [("title", "T"), ("description", "D"), ("default", 1),
                ("examples", [1, "x"]), ("$comment", "c"), ("deprecated", True)]
 
@@ -100,7 +108,7 @@ class Maker:
             s.pop("prefixItems", None)
             s.pop("contains", None)
             s["items"] = {"enum": self.r.sample(WORDS, 4) + [1, None, 2.5]}
-        if self.maybe(.1) and "items" not in s:
+        if self.maybe(.1) and "items" not in s and UNEVALUATED:
             s["unevaluatedItems"] = False
         return s
 
@@ -130,7 +138,7 @@ class Maker:
                                       self.r.sample(KEYS, 2)}
         if self.maybe(.1):
             s["dependentSchemas"] = {self.r.choice(KEYS): self.narrow(depth - 1)}
-        if self.maybe(.1):
+        if self.maybe(.1) and UNEVALUATED:
             s["unevaluatedProperties"] = False
             s["anyOf"] = [self.narrow(depth - 1), self.narrow(depth - 1)]
         return s
@@ -332,7 +340,7 @@ def exact(value, schema):
     if isinstance(value, (list, dict)):
         inner = value.values() if isinstance(value, dict) else value
         return all(exact(v, schema) for v in inner)
-    return not (isinstance(value, float) and abs(value) >= 1e15 and
+    return not (isinstance(value, (int, float)) and abs(value) >= 1e15 and
                 "multipleOf" in schema)
 
 
@@ -348,8 +356,7 @@ def main():
         m = Maker(seed * 1000003 + i)
         schema = m.whole()
         text = json.dumps(schema)
-        check = Draft202012Validator(
-            schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+        check = Draft202012Validator(schema, format_checker=CHECKER)
         root = schema if isinstance(schema, dict) else {}
         values = [m.like(schema, root, 5) for _ in range(30)]
         tries = [(v, json.dumps(v, **m.r.choice(SPELLINGS))) for v in values
@@ -367,6 +374,8 @@ def main():
                 print(f"schema {i}: {text}\n    {why}")
             count[i] += 1
 
+        if "refers to itself" in answer.get("error", ""):
+            continue
         if answer.get("code") == "unsupported":
             count["refused"] += 1
             refused[answer["error"].split(": ", 1)[0].rsplit("/", 1)[-1] + ": " +
