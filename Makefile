@@ -92,11 +92,13 @@ $B/bin/%: $B/cmd/%.o $B/libcli.a $B/libllm.a
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
 $B/bin/gguf-pull: $(call obj,$(wildcard cmd/pull/*.c))
 $B/bin/gguf-inspect: $(call obj,$(wildcard cmd/inspect/*.c))
+$B/bin/gguf-quantize: $(call obj,$(wildcard cmd/quantize/*.c))
 $B/bin/tok-encode: $(call obj,$(wildcard cmd/encode/*.c))
 $B/bin/grammar-check: $(call obj,$(wildcard cmd/check/*.c))
 $B/bin/kv-dump: $(call obj,$(wildcard cmd/dump/*.c))
 $B/bin/llm-prefill: $(call obj,$(wildcard cmd/prefill/*.c))
 $B/bin/llm-sample: $(call obj,$(wildcard cmd/sample/*.c))
+$B/bin/llm-score: $(call obj,$(wildcard cmd/score/*.c))
 $B/bin/llm-spec: $(call obj,$(wildcard cmd/spec/*.c))
 $B/bin/chat-render: $(call obj,$(wildcard cmd/render/*.c))
 $B/bin/chat-parse: $(call obj,$(wildcard cmd/parse/*.c))

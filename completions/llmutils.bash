@@ -78,6 +78,21 @@ _llmutils() {
         --timeout) kind='seconds' ;;
         esac
         ;;
+    gguf-quantize)
+        opts='--allow-requantize --dry-run --embedding --fallback --format --imatrix --list --measure --output --output-type --pure --quiet --target-size --tensor --threads --help --version'
+        valued='--embedding -f --format --imatrix -o --output --output-type --target-size --tensor -t --threads'
+        operands='model recipe'
+        case $prev in
+        --embedding) kind='type' ;;
+        -f | --format) kind='words text json' ;;
+        --imatrix) kind='file' ;;
+        -o | --output) kind='file' ;;
+        --output-type) kind='type' ;;
+        --target-size) kind='size' ;;
+        --tensor) kind='regex=type' ;;
+        -t | --threads) kind='count' ;;
+        esac
+        ;;
     grammar-check)
         opts='--grammar --json --schema --regex --next --print --compile --model --null --quiet --help --version'
         valued='--grammar --schema --regex --next -m --model'
@@ -229,6 +244,29 @@ _llmutils() {
         -o | --output) kind='file' ;;
         esac
         ;;
+    llm-score)
+        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --logprobs --stride --skip --against --save --save-top --base --requests --letters --no-bos --batch --chunk --quiet --verbose --help --version'
+        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --logprobs --stride --skip --against --save --save-top --base -b --batch --chunk'
+        operands='model file ...'
+        case $prev in
+        -f | --format) kind='words text json cbor' ;;
+        -o | --output) kind='file' ;;
+        -t | --threads) kind='count' ;;
+        --threads-batch) kind='count' ;;
+        -c | --ctx) kind='count' ;;
+        --kv-type) kind='type[,type]' ;;
+        --device) kind='name' ;;
+        --logprobs) kind='count' ;;
+        --stride) kind='count' ;;
+        --skip) kind='count' ;;
+        --against) kind='model' ;;
+        --save) kind='file' ;;
+        --save-top) kind='count' ;;
+        --base) kind='file' ;;
+        -b | --batch) kind='count' ;;
+        --chunk) kind='count' ;;
+        esac
+        ;;
     llm-spec)
         opts='--no-ngram --ngram-min --corpus --draft --draft-cmd --draft-wait --draft-max --draft-min --draft-all --stats --count --stop --ban-string --ban-regex --grammar --json --schema --regex --trigger --ignore-eos --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay --seed --logit-bias --suppress --logprobs-of --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
         valued='--ngram-min --corpus --draft --draft-cmd --draft-wait --draft-max --draft-min -n --count --stop --ban-string --ban-regex --grammar --schema --regex --trigger --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay -s --seed --logit-bias --suppress --logprobs-of --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device -f --format -o --output'
@@ -364,4 +402,4 @@ _llmutils() {
         ;;
     esac
 }
-complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull grammar-check kv-dump llm-decode llm-prefill llm-sample llm-spec tok-decode tok-encode
+complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull gguf-quantize grammar-check kv-dump llm-decode llm-prefill llm-sample llm-score llm-spec tok-decode tok-encode

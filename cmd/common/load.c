@@ -22,7 +22,7 @@ const struct cli_opt load_opts[] = {
     {'c', "ctx", CLI_INT, &context, "count",
      "positions of a sequence; default: what the model was made for"},
     {0, "kv-type", CLI_STR, &kv_type, "type[,type]",
-     "keep K and V as f16, f32, bf16, q8_0 or q4_0; default: f16"},
+     "keep K and V as f16, f32, bf16, q8_0 or q4_0"},
     {0, "device", CLI_STR, &device, "name", "run on this; default: cpu"},
     {0, "share", CLI_FLAG, &share, NULL,
      "keep the packed weights in a file that other processes use, too"},
@@ -30,6 +30,11 @@ const struct cli_opt load_opts[] = {
      "use the weights as the file has them: slower, no second copy"},
     {0},
 };
+
+void load_kv_type(const char *type)
+{
+    kv_type = type;
+}
 
 static enum kern_kv kv_word(const struct cli *c, const char *p, size_t n)
 {

@@ -13,6 +13,10 @@
 /* Group: -t, --threads-batch, -c, --kv-type, --device, --share, --no-pack. */
 extern const struct cli_opt load_opts[];
 
+/* What --kv-type is where it is not said, in place of f16; before cli_parse().
+ */
+void load_kv_type(const char *type);
+
 enum {
     LOAD_SLIDE = 1 << 22, /* positions of a sequence that slides */
     LOAD_MAX_CHUNK = 1 << 20
