@@ -182,7 +182,8 @@ def main():
     print(json.dumps({"model": name, "engine": "llmutils"} | json.loads(ours)), flush=True)
     try:
         tokens, eos = vocabulary(model)
-    except ImportError:
+    except (ImportError, KeyError) as e:
+        print("grammar: no peers: %s" % e, file=sys.stderr)
         return
     for peer in llguidance, xgrammar:
         try:
