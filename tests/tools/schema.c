@@ -59,7 +59,7 @@ static bool leads(const bool next[256], int c, int more)
 {
     bool scalar = next['"'] || next['0'] || next['1'] || next['n'] || next['t'];
 
-    if (!next[c] || (c <= ' ' && c))
+    if (!next[c] || (c <= ' ' && next['\n']))
         return false;
     if (!more && (c >= 0x7f || c == '\\'))
         return false;
