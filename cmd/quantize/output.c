@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The new file: its keys and its tensors. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/quantize/quantize.h"
+#include "quantize/mix.h"
+
+/* ---- keys ---- */
+
+static bool named(struct gguf_str s, const char *name)
+{
+    return s.n == strlen(name) && !memcmp(s.p, name, s.n);
+}
+
+/* Is the key about how this file was written, and not about the model? */
+static bool replaced(struct gguf_str key, bool keep)
+{
+    static const char *const names[] = {
+        "general.alignment", "split.no",
+        "split.count",       "split.tensors.count",
+        "general.file_type", "general.quantization_version"};
+
+    for (size_t i = 0; i < (keep ? 4 : 6); i++)
+        if (named(key, names[i]))
+            return true;
+    return false;
+}
+
+/* The file type of the recipe, or that of the type that has most bytes. */
+static uint32_t file_type(const struct plan *p, const struct job *j)
+{
+    const struct recipe *r, *best = NULL;
+    uint64_t most = 0;
+
+    if (j->want.recipe->type != RECIPE_KEEP)
+        return j->want.recipe->file_type;
+    for (size_t i = 0; (r = recipe_at(i)); i++) {
+        uint64_t bytes = 0;
+
+        for (size_t k = 0; k < p->n; k++)
+            bytes += p->tensor[k].type == r->type ? p->tensor[k].bytes : 0;
+        /* Of several the last is the plainest: Q4_K_S. */
+        if (bytes && bytes >= most) {
+            most = bytes;
+            best = r;
+        }
+    }
+    return best ? best->file_type : 0;
+}
+
+int keys_make(struct gguf_out *o, const struct gguf *g, const struct plan *p,
+              const struct job *j, struct err *e)
+{
+    uint32_t alignment = gguf_shard_at(g, 0)->alignment;
+    bool keep = true;
+
+    for (size_t i = 0; i < p->n; i++)
+        keep &= p->tensor[i].type == p->tensor[i].t->type;
+    gguf_out_init(o, alignment >= 8 ? alignment : 32);
+    for (size_t i = 0; i < gguf_nkey(g); i++) {
+        const struct gguf_val *v = gguf_key_at(g, i);
+
+        if (!replaced(v->key, keep))
+            gguf_put_val(o, v);
+    }
+    if (!keep) {
+        gguf_put_int(o, "general.file_type", GGUF_U32, file_type(p, j));
+        gguf_put_int(o, "general.quantization_version", GGUF_U32, 2);
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        const struct plan_tensor *k = &p->tensor[i];
+
+        gguf_put_tensor(o, k->t->name, k->type, k->t->ndim, k->t->ne);
+    }
+    if (o->e.code)
+        return err_set(e, o->e.code, "%s", o->e.msg);
+    return 0;
+}
+
+/* ---- a size ---- */
+
+/* Bytes of the front of the file, and the most that padding may take. */
+static int overhead(uint64_t *bytes, const struct gguf *g, const struct plan *p,
+                    const struct job *j, struct err *e)
+{
+    struct gguf_out o;
+    struct buf head = {0};
+    int rc = keys_make(&o, g, p, j, e);
+
+    if (!rc)
+        rc = gguf_out_head(&head, &o, e);
+    /* Keys that a changed file has, and this plan may not. */
+    *bytes = head.n + 128 + p->n * (o.alignment - 1);
+    buf_free(&head);
+    gguf_out_fini(&o);
+    return rc;
+}
+
+int fit_types(struct plan *p, const struct gguf *g, const struct target *t,
+              const struct job *j, const struct quantize_run *r, struct err *e)
+{
+    uint64_t bytes = (uint64_t)(t->bits / 8 * (double)p->elements), front = 0;
+    struct mix m = {0};
+    int rc = 0;
+
+    if (!(t->bits > 0)) {
+        rc = overhead(&front, g, p, j, e);
+        bytes = t->bytes > front ? t->bytes - front : 0;
+    }
+    if (!rc)
+        rc = mix_measure(&m, p, &j->want, r, e);
+    clear_progress();
+    if (!rc)
+        rc = mix_choose(&m, bytes, e);
+    for (size_t i = 0; !rc && i < m.n; i++) {
+        struct plan_tensor *k = &p->tensor[m.row[i].tensor];
+
+        rc = plan_set(p, k, m.row[i].type[m.row[i].taken], r->q, &j->want, e);
+        k->error = m.row[i].loss[m.row[i].taken];
+    }
+    mix_fini(&m);
+    return rc ? err_prefix(e, "%s", gguf_path(g)) : 0;
+}
+
+/* ---- tensors ---- */
+
+static char *volatile temporary;
+
+static void on_signal(int sig)
+{
+    if (temporary)
+        unlink(temporary);
+    _exit(128 + sig);
+}
+
+static void signals(void)
+{
+    static const int stop[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction on = {.sa_handler = on_signal},
+                     ignore = {.sa_handler = SIG_IGN};
+
+    for (size_t i = 0; i < sizeof stop / sizeof *stop; i++)
+        sigaction(stop[i], &on, NULL);
+    /* A file that may grow no further is an error from write(). */
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+/* Threads have no signals, so that none comes before the name is known. */
+static int open_output(struct gguf_file **f, const char *path, struct err *e)
+{
+    sigset_t all, old;
+    int rc;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &old);
+    rc = gguf_file_open(f, path, e);
+    if (!rc)
+        temporary = strdup(gguf_file_temporary(*f));
+    signals();
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return rc;
+}
+
+int write_model(const struct plan *p, const struct gguf_out *o,
+                const struct job *j, const struct quantize_run *r,
+                struct err *e)
+{
+    struct gguf_file *f;
+
+    if (open_output(&f, j->output, e))
+        return -1;
+    if (gguf_file_head(f, o, e) || quantize_write(p, f, o->alignment, r, e) ||
+        gguf_file_close(f, e)) {
+        clear_progress();
+        gguf_file_abandon(f);
+        return -1;
+    }
+    clear_progress();
+    free(temporary);
+    temporary = NULL;
+    return 0;
+}
