@@ -128,7 +128,7 @@ struct schema {
     struct buf made_dfa;
     struct intern rest; /* lists of names: to automata of all others */
     struct buf rest_dfa;
-    uint64_t work;
+    uint64_t work, cells;
     int depth, peek;
 };
 

@@ -8,8 +8,9 @@
 
 enum {
     MAX_CASES = 2000,
-    MAX_LANGS = 8, /* of strings, before they become one automaton */
-    FEW = 4096,    /* lengths that become part of an automaton at once */
+    MAX_CELLS = 8 << 20, /* of all automata */
+    MAX_LANGS = 8,       /* of strings, before they become one automaton */
+    FEW = 4096,          /* lengths that become part of an automaton at once */
 };
 
 /* ---- automata ---- */
@@ -21,6 +22,9 @@ int schema_dfa_keep(struct schema *s, struct dfa *d)
         dfa_free(d);
         return -1;
     }
+    s->cells += (size_t)d->n * d->nclass;
+    if (s->cells > MAX_CELLS)
+        return err_set(s->e, ERR_UNSUPPORTED, "too large a schema");
     return schema_work(s, (size_t)d->n * d->nclass);
 }
 
