@@ -26,11 +26,13 @@ ifneq ($(CROSS),)
 CC       = $(CROSS)-linux-gnu-gcc
 AR       = $(CROSS)-linux-gnu-ar
 STRIP   ?= $(CROSS)-linux-gnu-strip
+OBJCOPY ?= $(CROSS)-linux-gnu-objcopy
 PKGCONF ?= env PKG_CONFIG_LIBDIR=/usr/lib/$(CROSS)-linux-gnu/pkgconfig pkg-config
 EMULATOR ?= qemu-$(CROSS)
 endif
 PKGCONF ?= pkg-config
 STRIP   ?= strip
+OBJCOPY ?= objcopy
 INSTALL ?= install
 Q       := $(if $(V),,@)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wundef -Wwrite-strings -Wformat=2 $(if $(DEV),-Werror)
@@ -48,6 +50,12 @@ OTHER := $(if $(filter x86_64%,$(MACH)),,$(X86)) $(if $(filter aarch64%,$(MACH))
 LIB   := $(filter-out $(addprefix %/,$(OTHER:=.c)),$(wildcard kernels/*.c kernels/*/*/*.c lib/*/*.c lib/*/*/*.c))
 CLI   := $(wildcard cmd/common/*.c)
 CMDS  := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
+# Programs that are mostly the same code are one file: it is named as the first
+# of them, and the others are links to it.
+LLM   := $(filter $(CMDS),llm-decode llm-prefill llm-score llm-spec)
+TEXT  := $(filter $(CMDS),tok-encode chat-parse chat-render gguf-inspect grammar-check tok-decode)
+LINKS := $(filter-out $(firstword $(LLM)) $(firstword $(TEXT)),$(LLM) $(TEXT))
+FILES := $(filter-out $(LINKS),$(CMDS))
 ARCHS := $(sort $(patsubst lib/model/arch/%.c,%,$(wildcard lib/model/arch/*.c)))
 MAN   := $(wildcard man/*.[157])
 obj    = $(patsubst %.c,$B/%.o,$1)
@@ -84,24 +92,30 @@ $B/libcli.a: $(call obj,$(CLI)) $B/sources
 $B/libllm.a $B/libcli.a:
 	@rm -f $@
 	$Q$(AR) qcs $@ $(filter %.o,$^)
+# What belongs to a program alone is in the folder named by its last word.
+own = $(call obj,$(wildcard cmd/$(lastword $(subst -, ,$1))/*.c))
 # Only what a program uses is linked: --as-needed keeps its start short.
 LINK = $(Q)$(CC) $(FLAGS) $(LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o,$^) $(filter %.a,$^)
-$B/bin/%: $B/cmd/%.o $B/libcli.a $B/libllm.a
+$(foreach c,$(filter-out $(LLM) $(TEXT),$(CMDS)),$(eval $B/bin/$c: $B/cmd/$c.o $(call own,$c)))
+# $1: the programs of a file.
+define one
+$B/bin/$(firstword $1): $B/one/$(firstword $1).o $(1:%=$B/one/%.main.o) $(foreach c,$1,$(call own,$c))
+$B/one/$(firstword $1).o: FLAGS += -DPROGRAMS='$(foreach c,$1,X($(subst -,_,$c), "$c"))'
+endef
+$(eval $(call one,$(LLM)))
+$(eval $(call one,$(TEXT)))
+$(patsubst %,$B/one/%.o,$(firstword $(LLM)) $(firstword $(TEXT))): cmd/one/main.c $B/flags $B/sources
 	@mkdir -p $(@D)
+	$Q$(CC) $(FLAGS) -MMD -MP -c -o $@ $<
+$(patsubst %,$B/one/%.main.o,$(LLM) $(TEXT)): $B/one/%.main.o: $B/cmd/%.o
+	@mkdir -p $(@D)
+	$Q$(OBJCOPY) --redefine-sym main=main_$(subst -,_,$*) $< $@
+$(FILES:%=$B/bin/%): $B/libcli.a $B/libllm.a
+	@mkdir -p $(@D); rm -f $@
 	$(if $(V),,@echo "  LD    $@")
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
-$B/bin/gguf-pull: $(call obj,$(wildcard cmd/pull/*.c))
-$B/bin/gguf-inspect: $(call obj,$(wildcard cmd/inspect/*.c))
-$B/bin/gguf-quantize: $(call obj,$(wildcard cmd/quantize/*.c))
-$B/bin/tok-encode: $(call obj,$(wildcard cmd/encode/*.c))
-$B/bin/grammar-check: $(call obj,$(wildcard cmd/check/*.c))
-$B/bin/kv-dump: $(call obj,$(wildcard cmd/dump/*.c))
-$B/bin/llm-prefill: $(call obj,$(wildcard cmd/prefill/*.c))
-$B/bin/llm-sample: $(call obj,$(wildcard cmd/sample/*.c))
-$B/bin/llm-score: $(call obj,$(wildcard cmd/score/*.c))
-$B/bin/llm-spec: $(call obj,$(wildcard cmd/spec/*.c))
-$B/bin/chat-render: $(call obj,$(wildcard cmd/render/*.c))
-$B/bin/chat-parse: $(call obj,$(wildcard cmd/parse/*.c))
+$(LINKS:%=$B/bin/%): $B/bin/%: FORCE | $(FILES:%=$B/bin/%)
+	@ln -sf $(firstword $(if $(filter $*,$(LLM)),$(LLM),$(TEXT))) $@
 $(UNIT): $B/unit/%: $B/tests/unit/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) $(PROGLIBS) -lm -lpthread
@@ -122,7 +136,7 @@ $B/flags: FORCE | $(filter deps,$(MAKECMDGOALS:demo=deps))
 	@$(call need,$(PKGS) $(PULLPKGS))
 	$(call stamp,$(CC) $(FLAGS) $(PKG_CFLAGS) $(LDFLAGS))
 $B/sources: FORCE
-	$(call stamp,$(LIB) $(CLI))
+	$(call stamp,$(LIB) $(CLI) $(CMDS))
 # What the model can be: one X(name) for each file of its folder.
 $B/gen/arch_list.h: FORCE
 	@mkdir -p $(@D); printf 'X(%s)\n' $(ARCHS) | cmp -s - $@ || printf 'X(%s)\n' $(ARCHS) >$@
@@ -173,8 +187,9 @@ fmt fmt-check:
 D = $(DESTDIR)
 install: all
 	$(INSTALL) -d $D$(BINDIR) $D$(MANDIR)/man1 $D$(MANDIR)/man5 $D$(MANDIR)/man7 $D$(BASHDIR) $D$(ZSHDIR) $D$(FISHDIR)
-	$(INSTALL) -m 755 $(CMDS:%=$B/bin/%) $D$(BINDIR)
-	$(STRIP) $(CMDS:%=$D$(BINDIR)/%)
+	$(INSTALL) -m 755 $(FILES:%=$B/bin/%) $D$(BINDIR)
+	$(STRIP) $(FILES:%=$D$(BINDIR)/%)
+	cd $B/bin && cp -P $(LINKS) $(abspath $D$(BINDIR))
 	@set -e; for p in $(MAN); do $(INSTALL) -m 644 $$p $D$(MANDIR)/man$${p##*.}; done
 	$(INSTALL) -m 644 completions/_llmutils $D$(ZSHDIR)
 	$(INSTALL) -m 644 completions/llmutils.bash $D$(BASHDIR)/llmutils
