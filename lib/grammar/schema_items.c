@@ -40,7 +40,8 @@ static int add_value(struct schema *s, struct schema_plan *p, json_t *v,
     if (!lit || !v)
         return v ? -1 : err_nomem(s->e);
     memcpy(lit, intern_get(&s->lits, state), n * sizeof *lit);
-    json_array_append(s->kept, v);
+    if (json_array_append(s->kept, v))
+        return err_nomem(s->e);
     lit[n] = schema_lit(s, v, 1, NULL, NULL, SCHEMA_SELF, true);
     if (lit[n] == LIT_BAD || k == MAX_UNIQUE)
         return -1;
@@ -54,7 +55,10 @@ static json_t *number_value(struct schema *s, const struct schema_text *t)
     json_t *v = json_integer((json_int_t)(s->number.n / sizeof *t));
 
     buf_put(&s->number, t, sizeof *t);
-    return v;
+    if (!buf_ok(&s->number, s->e))
+        return v;
+    json_decref(v);
+    return NULL;
 }
 
 /* The whole numbers that an automaton matches, as long as they are few and
