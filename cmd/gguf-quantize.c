@@ -90,7 +90,7 @@ static void options(int argc, char **argv, int i)
     job.want.pure = pure;
     job.want.requant = requantize;
     job.want.fallback = fallback;
-    asked_types(&job, &cli, &tensors, embedding, output_type);
+    want_types(&job, &cli, &tensors, embedding, output_type);
 }
 
 /* Threads without signals: those are for the first one. */
@@ -167,7 +167,7 @@ int main(int argc, char **argv)
         return list_recipes();
     options(argc, argv, i);
     if (target_size)
-        asked_target(&target, &cli, target_size);
+        want_target(&target, &cli, target_size);
     quantize_init(&q, cpu_flags());
     g = model_operand(argv[i]);
     if (job.imatrix && imatrix_open(&im, job.imatrix, &e))
@@ -186,7 +186,7 @@ int main(int argc, char **argv)
     plan_fini(&p);
     pool_free(run.pool);
     imatrix_close(im);
-    asked_free(&job);
+    want_free(&job);
     gguf_close(g);
     return cli_finish(rc ? status(&e) : 0);
 }

@@ -17,17 +17,17 @@ struct job {
 
 /* --tensor, --embedding and --output-type into J; exits where they are wrong.
  */
-void asked_types(struct job *j, const struct cli *c,
-                 const struct cli_list *tensors, const char *embedding,
-                 const char *output);
-void asked_free(struct job *j);
+void want_types(struct job *j, const struct cli *c,
+                const struct cli_list *tensors, const char *embedding,
+                const char *output);
+void want_free(struct job *j);
 
 /* What --target-size says: bytes of the whole file, or bits of each weight. */
 struct target {
     uint64_t bytes;
     double bits; /* 0: BYTES it is */
 };
-void asked_target(struct target *t, const struct cli *c, const char *s);
+void want_target(struct target *t, const struct cli *c, const char *s);
 
 /* Keys and tensor table of the new file. */
 int keys_make(struct gguf_out *o, const struct gguf *g, const struct plan *p,

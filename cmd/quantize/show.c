@@ -208,8 +208,8 @@ void show_notes(const struct plan *p, const struct gguf *g, const struct job *j,
         unknown += j->want.imatrix && !p->tensor[i].w &&
                    p->tensor[i].type != p->tensor[i].t->type;
     if (unknown)
-        warn("%s: %zu tensors are not in %s", gguf_path(g), unknown,
-             j->imatrix);
+        warn("%s: not in %s: %zu tensor%s", gguf_path(g), j->imatrix, unknown,
+             unknown > 1 ? "s" : "");
     if (j->output)
         warn("%s: %s, %.2f bits each (were %.2f)", j->output,
              size_text(s, file), bits(p, p->bytes), bits(p, p->from));

@@ -10,17 +10,17 @@
 #define T(name) GGUF_T_##name
 
 static const struct recipe recipes[] = {
-    {"F32", 0, T(F32), false},          {"F16", 1, T(F16), false},
-    {"BF16", 32, T(BF16), false},       {"Q8_0", 7, T(Q8_0), false},
-    {"Q6_K", 18, T(Q6_K), false},       {"Q5_K_M", 17, T(Q5_K), false},
-    {"Q5_K_S", 16, T(Q5_K), false},     {"Q5_1", 9, T(Q5_1), false},
-    {"Q5_0", 8, T(Q5_0), false},        {"Q4_K_M", 15, T(Q4_K), false},
-    {"Q4_K_S", 14, T(Q4_K), false},     {"Q4_1", 3, T(Q4_1), false},
-    {"Q4_0", 2, T(Q4_0), false},        {"IQ4_NL", 25, T(IQ4_NL), false},
-    {"IQ4_XS", 30, T(IQ4_XS), false},   {"Q3_K_L", 13, T(Q3_K), false},
-    {"Q3_K_M", 12, T(Q3_K), false},     {"Q3_K_S", 11, T(Q3_K), false},
-    {"Q2_K", 10, T(Q2_K), false},       {"Q2_K_S", 21, T(Q2_K), true},
-    {"MXFP4_MOE", 38, T(MXFP4), false}, {"COPY", 0, RECIPE_KEEP, false},
+    {"F32", 0, T(F32)},          {"F16", 1, T(F16)},
+    {"BF16", 32, T(BF16)},       {"Q8_0", 7, T(Q8_0)},
+    {"Q6_K", 18, T(Q6_K)},       {"Q5_K_M", 17, T(Q5_K)},
+    {"Q5_K_S", 16, T(Q5_K)},     {"Q5_1", 9, T(Q5_1)},
+    {"Q5_0", 8, T(Q5_0)},        {"Q4_K_M", 15, T(Q4_K)},
+    {"Q4_K_S", 14, T(Q4_K)},     {"Q4_1", 3, T(Q4_1)},
+    {"Q4_0", 2, T(Q4_0)},        {"IQ4_NL", 25, T(IQ4_NL)},
+    {"IQ4_XS", 30, T(IQ4_XS)},   {"Q3_K_L", 13, T(Q3_K)},
+    {"Q3_K_M", 12, T(Q3_K)},     {"Q3_K_S", 11, T(Q3_K)},
+    {"Q2_K", 10, T(Q2_K)},       {"Q2_K_S", 21, T(Q2_K)},
+    {"MXFP4_MOE", 38, T(MXFP4)}, {"COPY", 0, RECIPE_KEEP},
 };
 
 enum { NRECIPE = sizeof recipes / sizeof *recipes };

@@ -11,7 +11,6 @@ struct recipe {
     const char *name;   /* "Q4_K_M" */
     uint32_t file_type; /* general.file_type */
     uint32_t type;      /* of most tensors */
-    bool needs_imatrix; /* what most tensors become is poor without */
 };
 
 enum { RECIPE_KEEP = UINT32_MAX }; /* as .type: what each tensor has */

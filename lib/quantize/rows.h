@@ -97,22 +97,22 @@ LANE_FN int64_t super_row(void *to, const float *x, const float *w, int64_t n,
 /* clang-format off */
 SUPER(q2_k, 84, .l = {.n = 16, .hi = 3, .from = -0.9f, .to = 0.7f,
                       .trials = 12, .turns = 2},
-      .shi = 15, .mhi = 15, .rounds = 3)
+      .shi = 15, .mhi = 15, .rounds = 3, .reach = 1)
 SUPER(q3_k, 110, .l = {.n = 16, .lo = -4, .hi = 3, .from = -1.4f, .to = 0.6f,
                        .trials = 10, .turns = 2},
-      .slo = -32, .shi = 31, .rounds = 3)
+      .slo = -32, .shi = 31, .rounds = 3, .reach = 1)
 SUPER(q4_k, 144, .l = {.n = 32, .hi = 15, .from = -2, .to = 1, .trials = 12,
                        .turns = 2},
-      .shi = 63, .mhi = 63, .rounds = 2)
+      .shi = 63, .mhi = 63, .rounds = 2, .reach = 1)
 SUPER(q5_k, 176, .l = {.n = 32, .hi = 31, .from = -2, .to = 1, .trials = 12,
                        .turns = 2},
-      .shi = 63, .mhi = 63, .rounds = 2)
+      .shi = 63, .mhi = 63, .rounds = 2, .reach = 1)
 SUPER(q6_k, 210, .l = {.n = 16, .lo = -32, .hi = 31, .from = -1.5f, .to = 1,
                        .trials = 12, .turns = 2},
-      .slo = -128, .shi = 127, .rounds = 2)
+      .slo = -128, .shi = 127, .rounds = 2, .reach = 4)
 SUPER(iq4_xs, 136, .l = {.n = 32, .lo = -127, .hi = 113, .table = true,
                          .from = -20, .to = 16, .trials = 10, .turns = 2},
-      .slo = -32, .shi = 31, .rounds = 2)
+      .slo = -32, .shi = 31, .rounds = 2, .reach = 1)
 /* clang-format on */
 
 /* ---- blocks of 32, with weights ---- */

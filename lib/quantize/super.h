@@ -25,6 +25,7 @@ struct super_form {
     int slo, shi; /* of the groups' scales */
     int mhi;      /* of their offsets, 0: none */
     int rounds;
+    int reach; /* how far from its scale a group tries others in a round */
 };
 
 /* The half float nearest to A, but not 0 where A is not. */
@@ -106,7 +107,7 @@ LANE_FN void step_lanes(float *ps, float *pm, const float *x, const float *w,
     vf s0 = vf_load(ps), m0 = vf_load(pm), s1 = s0, m1 = m0;
     vf least = group_error(x, w, s0 * d, m0 * dmin, &f->l, f->mhi > 0);
 
-    for (int i = -1; i <= 1; i++)
+    for (int i = -f->reach; i <= f->reach; i++)
         for (int j = f->mhi ? -1 : 0; j <= (f->mhi ? 1 : 0); j++) {
             vf s = vf_clamp(s0 + (float)i, (float)f->slo, (float)f->shi);
             vf m = f->mhi ? vf_clamp(m0 + (float)j, 0, (float)f->mhi) : m0, e;

@@ -43,9 +43,9 @@ static void one_tensor(struct plan_override *o, const struct cli *c,
     free(regex);
 }
 
-void asked_types(struct job *j, const struct cli *c,
-                 const struct cli_list *tensors, const char *embedding,
-                 const char *output)
+void want_types(struct job *j, const struct cli *c,
+                const struct cli_list *tensors, const char *embedding,
+                const char *output)
 {
     struct plan_override *o = calloc((size_t)tensors->n + 1, sizeof *o);
 
@@ -60,7 +60,7 @@ void asked_types(struct job *j, const struct cli *c,
     j->want.output = output ? type_named(c, "output-type", output) : PLAN_NONE;
 }
 
-void asked_free(struct job *j)
+void want_free(struct job *j)
 {
     struct plan_override *o =
         (struct plan_override *)(uintptr_t)j->want.override;
@@ -70,7 +70,7 @@ void asked_free(struct job *j)
     free(o);
 }
 
-void asked_target(struct target *t, const struct cli *c, const char *s)
+void want_target(struct target *t, const struct cli *c, const char *s)
 {
     static const struct {
         const char *unit;
