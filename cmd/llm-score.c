@@ -10,12 +10,14 @@
 #include "cmd/common/wanted.h"
 #include "cmd/score/score.h"
 #include "run/run.h"
+#include "score/imatrix.h"
 
 enum { UNSAID = -2 };
 
 static struct program prog = {.logprobs = UNSAID, .keep = 64, .batch = 8};
 static int requests, letters, no_bos, chunk = RUN_CHUNK, quiet, verbose;
-static const char *against, *save;
+static const char *against, *save, *imatrix;
+static struct score_imatrix *collected;
 static const struct cli_opt opts[] = {
     {0, "", CLI_GROUP, io_stream_opts, NULL, NULL},
     {0, "", CLI_GROUP, load_opts, NULL, NULL},
@@ -30,6 +32,8 @@ static const struct cli_opt opts[] = {
     {0, "save-top", CLI_INT, &prog.keep, "count",
      "keep so many tokens of each position; default: 64"},
     {0, "base", CLI_STR, &prog.base, "file", "compare with the run kept there"},
+    {0, "imatrix", CLI_STR, &imatrix, "file",
+     "write an importance matrix there, for gguf-quantize"},
     {'J', "requests", CLI_FLAG, &requests, NULL,
      "read texts with continuations, or questions, as lines of JSON"},
     {0, "letters", CLI_FLAG, &letters, NULL,
@@ -67,11 +71,17 @@ static void check_options(int nfile)
     if (prog.base && (nfile || w->stride || w->skip))
         usage_error(&cli, "with --base the run says which tokens, in which "
                           "windows");
-    if (requests && (against || save || w->stride || w->skip))
-        usage_error(&cli, "--requests excludes --against, --save, --stride and "
+    if (imatrix && (prog.base || save || w->stride || w->skip))
+        usage_error(&cli, "--imatrix excludes --base, --save, --stride and "
                           "--skip");
+    if (requests && (against || save || imatrix || w->stride || w->skip))
+        usage_error(&cli, "--requests excludes --against, --save, --imatrix, "
+                          "--stride and --skip");
     if ((letters || no_bos) && !requests)
         usage_error(&cli, "--letters and --no-bos are for --requests");
+    /* One window after the other: sums depend on their order. */
+    if (imatrix)
+        prog.batch = 1;
     prog.letters = letters;
     prog.no_bos = no_bos;
     prog.prog = cli.prog;
@@ -112,7 +122,7 @@ static void open_all(const char *model)
     load_open(&prog.load, &cli, model, 2 * prog.batch, chunk, false);
     open_other();
     if (!w->stride)
-        w->stride = w->context > 1 ? w->context / 2 : 1;
+        w->stride = w->context > 1 && !imatrix ? w->context / 2 : w->context;
     if (w->stride > w->context)
         usage_error(&cli, "--stride must be at most the context of %d",
                     w->context);
@@ -127,12 +137,15 @@ static void open_all(const char *model)
     }
     if (score_new(&prog.score, &c, &e))
         die(&e);
+    if (imatrix && score_imatrix_new(&collected, prog.load.be, &e))
+        die(&e);
     if (prog.keep > model_n_vocab(prog.load.model))
         prog.keep = model_n_vocab(prog.load.model);
 }
 
 static void close_all(void)
 {
+    score_imatrix_free(collected);
     score_free(prog.score);
     while (prog.first) { /* after a failure */
         struct item *it = prog.first;
@@ -149,6 +162,7 @@ static void close_all(void)
 int main(int argc, char **argv)
 {
     struct err e = {0};
+    const char *data;
     char *base;
     int i, st;
 
@@ -168,11 +182,15 @@ int main(int argc, char **argv)
     if (prog.out)
         model_header(prog.out, cli.prog, prog.load.gguf);
     base = (char *)(uintptr_t)prog.base;
+    data = i < argc ? argv[i] : "-";
     st = io_each(base ? &base : argv + i, base ? 1 : argc - i,
                  requests ? request_input : sequence_input, &prog);
     if (prog.worst > st)
         st = prog.worst;
     if (tally_put(&prog, &prog.all, NULL, &e) ||
+        (collected && !st &&
+         score_imatrix_write(collected, imatrix, data, prog.windows.context,
+                             &e)) ||
         (prog.saving && saving_close(prog.saving, !st, &e))) {
         warn("%s", e.msg);
         st = status(&e);

@@ -245,8 +245,8 @@ _llmutils() {
         esac
         ;;
     llm-score)
-        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --logprobs --stride --skip --against --save --save-top --base --requests --letters --no-bos --batch --chunk --quiet --verbose --help --version'
-        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --logprobs --stride --skip --against --save --save-top --base -b --batch --chunk'
+        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --logprobs --stride --skip --against --save --save-top --base --imatrix --requests --letters --no-bos --batch --chunk --quiet --verbose --help --version'
+        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --logprobs --stride --skip --against --save --save-top --base --imatrix -b --batch --chunk'
         operands='model file ...'
         case $prev in
         -f | --format) kind='words text json cbor' ;;
@@ -263,6 +263,7 @@ _llmutils() {
         --save) kind='file' ;;
         --save-top) kind='count' ;;
         --base) kind='file' ;;
+        --imatrix) kind='file' ;;
         -b | --batch) kind='count' ;;
         --chunk) kind='count' ;;
         esac

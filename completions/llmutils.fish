@@ -279,6 +279,7 @@ complete -c llm-score -l against -r -F -a '(__llmutils_cached)' -d 'compare with
 complete -c llm-score -l save -r -F -d 'keep the run there, for --base'
 complete -c llm-score -l save-top -x -d 'keep so many tokens of each position; default: 64'
 complete -c llm-score -l base -r -F -d 'compare with the run kept there'
+complete -c llm-score -l imatrix -r -F -d 'write an importance matrix there, for gguf-quantize'
 complete -c llm-score -s J -l requests -d 'read texts with continuations, or questions, as lines of JSON'
 complete -c llm-score -l letters -d 'ask for the letter of an answer, not for its text'
 complete -c llm-score -l no-bos -d 'do not put BOS before the texts of -J'

@@ -12,6 +12,7 @@ setup_file() {
     mkmodel 0 128 2 >n.gguf # other weights
     mkmodel 9 400 >w.gguf   # windows
     mkgguf q.gguf llama     # another vocabulary
+    mkgguf bos.gguf llama k:tokenizer.ggml.add_bos_token:bool:1
 }
 
 setup() {
@@ -149,7 +150,7 @@ near() { jq -ne "($1) - ($2) | fabs < $3"; }
     # The default is half of one; a last one that is shorter still has all of its context.
     llm-score -c 40 -f json m.gguf in >half
     llm-score -c 40 --stride 20 -f json m.gguf in | cmp - half
-    [ "$(llm-score -c 40 --stride 40 -f json m.gguf in | total .scored)" -eq 98 ]
+    [ "$(llm-score -c 40 --stride 40 -f json m.gguf in | total .scored)" -eq 97 ]
     # --skip.
     llm-score -c 50 --stride 50 --skip 26 -f json m.gguf in | jq -c 'select(.lp and .ids).lp[]' >got
     for s in 0 50; do
@@ -159,17 +160,24 @@ near() { jq -ne "($1) - ($2) | fabs < $3"; }
 }
 
 @test "windows of a model with BOS begin with it" {
-    printf 'abcabbc%.0s' {1..20} | tok-encode q.gguf >in
-    ids=($(tok-decode --help >/dev/null; llm-prefill -f json --no-kv --no-logits q.gguf in |
-        jq -r 'select(.t == "tokens").ids[]'))
+    printf 'abcabbc%.0s' {1..20} | tok-encode -f json bos.gguf >in
+    mapfile -t ids < <(jq 'select(.t == "tokens").ids[]' in)
     n=${#ids[@]}
     [ "$n" -gt 40 ]
-    gguf-inspect --get tokenizer.ggml.bos_token_id q.gguf >bos || skip "no such key"
-    [ "${ids[0]}" -eq "$(cat bos)" ]
-    llm-score -c 16 --stride 15 -f json q.gguf in | jq -c 'select(.lp and .ids).lp[]' >got
+    [ "${ids[0]}" -eq 5 ]
+    llm-score -c 16 --stride 15 -f json bos.gguf in | jq -c 'select(.lp and .ids).lp[]' >got
     [ "$(wc -l <got)" -eq $((n - 1)) ]
-    prompt "${ids[0]}" "${ids[@]:16:15}" | llm-score -f json q.gguf |
+    prompt 5 "${ids[@]:16:15}" | llm-score -f json bos.gguf |
         jq -c 'select(.lp and .ids).lp[]' | cmp - <(sed -n 16,30p got)
+    # With less of a stride, there is as much less of the text before.
+    llm-score -c 16 --stride 5 -f json bos.gguf in | jq -c 'select(.lp and .ids).lp[]' >got
+    prompt 5 "${ids[@]:6:15}" | llm-score -f json bos.gguf |
+        jq -c 'select(.lp and .ids).lp[]' | tail -n 5 | cmp - <(sed -n 16,20p got)
+    # Without BOS in front, there is none in between.
+    printf 'abcabbc%.0s' {1..20} | tok-encode --no-bos -f json bos.gguf | jq -c 'select(.t == "tokens")' >in
+    llm-score -c 16 --stride 16 -f json bos.gguf in >out
+    [ "$(total .scored <out)" -eq $(((n - 1) - (n - 1 + 15) / 16)) ]
+    fails 6 "leaves no room" llm-score -c 1 bos.gguf <(prompt 5 1 2)
 }
 
 @test "--save and --base: the same numbers, and a bound" {
@@ -219,13 +227,13 @@ near() { jq -ne "($1) - ($2) | fabs < $3"; }
         fails 3 cut: llm-score --base cut m.gguf
     done
     # Another program's hands.
-    llm-decode --help >none
-    python3 - run <<'END' || skip "no cbor2"
-import sys
-try:
-    import cbor2
-except ImportError:
-    sys.exit(1)
+    python=
+    for py in python3 /usr/bin/python3; do
+        "$py" -c 'import cbor2' 2>/dev/null && python=$py
+    done
+    [ -n "$python" ] || skip "no cbor2"
+    "$python" - run <<'END'
+import sys, cbor2
 f = open(sys.argv[1], "rb")
 records = []
 while True:
@@ -399,7 +407,8 @@ END
     fails 3 "other: record 1" llm-score m.gguf other
     fails 1 "nowhere: " llm-score m.gguf nowhere
     for o in "--stride 200" "--stride -1" "--skip -1" "-b 0" "--chunk 0" "--logprobs 2000" \
-        "--save-top 0" "--letters" "-J --against n.gguf" "-J --skip 2" "-J --save x"; do
+        "--save-top 0" "--letters" "-J --against n.gguf" "-J --skip 2" "-J --save x" "-J --imatrix x" "--imatrix x --skip 2" \
+        "--imatrix x --save y"; do
         # shellcheck disable=SC2086 # a list
         run -2 llm-score $o m.gguf in
     done
@@ -427,6 +436,102 @@ END
     llm-score -f json m.gguf in >out
     [ "$(jq -r '.t // "header"' out | xargs)" = "header set note tokens tokens score end score" ]
     jq -se '.[1].id == "mine" and .[2].x == 1 and .[3].s == 4' out
+}
+
+# NAME's values in a GGUF of little tensors.
+values() {
+    python3 - "$1" "$2" <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+at = 24
+def take(f):
+    global at
+    v = struct.unpack_from("<" + f, data, at)
+    at += struct.calcsize("<" + f)
+    return v[0]
+def string():
+    n = take("Q")
+    return bytes(take("B") for _ in range(n)).decode()
+def value(t):
+    if t == 8:
+        return string()
+    if t == 9:
+        e, n = take("I"), take("Q")
+        return [value(e) for _ in range(n)]
+    return take("BbHhIif?".replace("?", "B")[t] if t < 8 else "QqdBB"[t - 10])
+ntensor, nkey = struct.unpack_from("<QQ", data, 8)
+keys = {}
+for _ in range(nkey):
+    k = string()
+    keys[k] = value(take("I"))
+tensors = {}
+for _ in range(ntensor):
+    name, ne = string(), 1
+    for _ in range(take("I")):
+        ne *= take("Q")
+    take("I")
+    tensors[name] = (ne, take("Q"))
+at = (at + 31) // 32 * 32
+if sys.argv[2] in keys:
+    print(keys[sys.argv[2]])
+else:
+    n, off = tensors[sys.argv[2]]
+    print(*struct.unpack_from(f"<{n}f", data, at + off))
+END
+}
+
+@test "--imatrix: sums of squares, the same in each case" {
+    some_prompts >in
+    for m in m w; do
+        llm-score -c 32 --imatrix want $m.gguf in >none
+        llm-score -c 32 --stride 32 -f json $m.gguf in >plain
+        llm-score -c 32 --imatrix got -f json $m.gguf in | cmp - plain # it says the same
+        for o in "-t 1" "-t 3 --chunk 7" "--chunk 2" "-b 4 --chunk 1"; do
+            # shellcheck disable=SC2086 # a list
+            llm-score -c 32 $o --imatrix got $m.gguf in >none
+            cmp want got
+        done
+        [ "$(values want general.type) $(values want imatrix.datasets)" = "imatrix ['in']" ]
+        [ "$(values want imatrix.chunk_size)" -eq 32 ]
+        # All tokens but the last of each window, of every tensor.
+        n=$(jq -s '[.[] | (.ids | length) as $n | $n - ($n / 32 | ceil)] | add' in)
+        for t in 0.attn_q 0.attn_k 1.attn_v 1.attn_output; do
+            [ "$(values want blk.$t.weight.counts)" = "$n.0" ]
+        done
+    done
+    # What the first product is of: normed embeddings, whose squares' sum is known where weights
+    # are one; here that of a token alone, twice as often.
+    prompt 7 7 >one
+    prompt 7 9 >two
+    llm-score --imatrix a m.gguf one >none
+    llm-score --imatrix b m.gguf two >none
+    [ "$(values a blk.0.attn_q.weight.in_sum2)" = "$(values b blk.0.attn_q.weight.in_sum2)" ]
+    [ "$(values a blk.0.attn_q.weight.in_sum2)" = "$(values a blk.0.attn_v.weight.in_sum2)" ]
+    { S=0 prompt 7 7; S=1 prompt 7 7; } | llm-score --imatrix c m.gguf >none
+    paste <(values a blk.2.ffn_down.weight.in_sum2 | tr ' ' '\n') \
+        <(values c blk.2.ffn_down.weight.in_sum2 | tr ' ' '\n') |
+        awk '{ if ($2 != 2 * $1) exit 1 } END { if (NR != 48) exit 1 }'
+    cp a old
+    prompt 1 99 | run -3 llm-score --imatrix a m.gguf
+    cmp a old
+}
+
+@test "--imatrix: experts, each by itself" {
+    kind=$(mkmodel | awk '/moe/ { print $1; exit }')
+    mkmodel "$kind" >e.gguf
+    some_prompts >in
+    llm-score -c 32 --imatrix want e.gguf in >none
+    for o in "-t 1" "-t 3 --chunk 7" "--chunk 1"; do
+        # shellcheck disable=SC2086 # a list
+        llm-score -c 32 $o --imatrix got e.gguf in >none
+        cmp want got
+    done
+    counts=$(values want blk.1.ffn_down_exps.weight.counts)
+    [ "$counts" = "$(values want blk.1.ffn_up_exps.weight.counts)" ]
+    used=$(gguf-inspect -f json e.gguf |
+        jq '.keys | to_entries[] | select(.key | endswith("expert_used_count")).value.value')
+    all=$(values want blk.1.attn_q.weight.counts)
+    [ "$(tr ' ' '\n' <<<"$counts" | awk '{ s += $1 } END { print s }')" -eq $((used * ${all%.0})) ]
 }
 
 @test "golden values: tiny models by transformers" {

@@ -100,7 +100,7 @@ static int make_windows(struct sequence *s, const struct tok *tok,
         int seen = end, start;
 
         end = n - end < step ? n : end + step;
-        start = end - c + bos;
+        start = seen - c + bos + step;
         if (fill(s, &s->window[s->nwindow++], start, end, seen, bos, e))
             return -1;
     }

@@ -219,6 +219,23 @@ struct be_step {
 int be_run(struct be *b, struct be_plan *p, const struct be_step *s,
            const float **logits, struct err *e);
 
+/* What a product is of: elements FROM to TO - 1 of NCOL columns, of which the
+ * first is X[n_in] and each LD floats from the one before, times matrix MAT of
+ * N_MAT of the tensor WEIGHT. */
+struct be_input {
+    const char *weight;
+    int64_t n_in, n_mat, mat;
+    const float *x;
+    size_t ld;
+    int ncol;
+    int64_t from, to;
+};
+/* Call FN(ARG) with the inputs of all products but LOGITS, by many threads at
+ * once, each with elements of its own, whose columns come in their order.  FN
+ * NULL, as at first: nobody looks. */
+typedef void be_tap_fn(void *arg, const struct be_input *in);
+void be_tap(struct be *b, be_tap_fn *fn, void *arg);
+
 struct be_stats {
     int threads, threads_batch;
     char isa[16];             /* "avx512" */

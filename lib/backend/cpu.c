@@ -101,6 +101,14 @@ static bool large_pages(const void *p)
     return large;
 }
 
+static void cpu_set_tap(struct be *be, be_tap_fn *fn, void *arg)
+{
+    struct cpu *b = (struct cpu *)be;
+
+    b->tap = fn;
+    b->tap_arg = arg;
+}
+
 static void cpu_stats(struct be_stats *s, const struct be *be)
 {
     const struct cpu *b = (const struct cpu *)be;
@@ -135,5 +143,6 @@ const struct be_device be_cpu = {
     .plan_new = cpu_plan_new,
     .plan_free = cpu_plan_free,
     .run = cpu_run,
+    .tap = cpu_set_tap,
     .stats = cpu_stats,
 };

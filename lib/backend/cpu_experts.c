@@ -113,6 +113,22 @@ static void quantise(struct cpu_ctx *x, const struct cpu_op *op, bool mid,
     }
 }
 
+/* Inputs of the pairs to who looks at them. */
+static void tap(struct cpu_ctx *x, const struct cpu_op *op, bool mid)
+{
+    for (int e = 0; e < op->o.experts; e++)
+        for (int i = x->own->start[e]; i < x->own->start[e + 1]; i++) {
+            if (mid) {
+                size_t n = (size_t)op->w3->n_in;
+
+                cpu_product_tap(x, op->w3, e, x->p->mid + (size_t)i * n, n, 1);
+                continue;
+            }
+            cpu_product_tap(x, op->w, e, cpu_in(x, op, x->own->pair[i]), 0, 1);
+            cpu_product_tap(x, op->w2, e, cpu_in(x, op, x->own->pair[i]), 0, 1);
+        }
+}
+
 /* Y = panel P of expert E's matrix times W pairs from AT on. */
 static void mul(struct cpu_ctx *x, struct cpu_weight *w, int e, int64_t p,
                 int at, int cols, float *y, int scratch)
@@ -202,10 +218,14 @@ void cpu_experts_stage(struct cpu_ctx *x, struct cpu_stage *st)
     quantise(x, op, false, a, npair);
     if (a != b)
         quantise(x, op, false, b, npair);
+    if (x->b->tap)
+        tap(x, op, false);
     cpu_run_barrier(x);
     panels(x, op, op->w, gate_up);
     cpu_run_barrier(x);
     quantise(x, op, true, op->w3->q->act, npair);
+    if (x->b->tap)
+        tap(x, op, true);
     cpu_run_barrier(x);
     panels(x, op, op->w3, down);
 }

@@ -98,6 +98,8 @@ struct cpu {
     int nlayer;
     struct cpu_group group[BE_MAX_GROUPS];
     int ngroup;
+    be_tap_fn *tap; /* NULL: nobody looks */
+    void *tap_arg;
 };
 
 /* ---- plans ---- */
@@ -352,6 +354,10 @@ void cpu_run_barrier(struct cpu_ctx *x);
 /* The stages. */
 void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st);
 void cpu_product_reset(struct cpu_ctx *x);
+/* Show this thread's part of NCOL inputs of matrix MAT of W, the first of them
+ * X, to who looks at them. */
+void cpu_product_tap(const struct cpu_ctx *x, const struct cpu_weight *w,
+                     int64_t mat, const float *in, size_t ld, int ncol);
 /* The 16 rows of a panel, for one column. */
 static inline void cpu_product_add(float *y, const float *x)
 {

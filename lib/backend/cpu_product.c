@@ -78,6 +78,39 @@ static void quantise(struct cpu_ctx *x, const struct cpu_stage *st, int c)
     }
 }
 
+void cpu_product_tap(const struct cpu_ctx *x, const struct cpu_weight *w,
+                     int64_t mat, const float *in, size_t ld, int ncol)
+{
+    struct be_input t = {.weight = w->name,
+                         .n_in = w->n_in,
+                         .n_mat = w->n_mat,
+                         .mat = mat,
+                         .x = in,
+                         .ld = ld,
+                         .ncol = ncol,
+                         .from = cpu_part(w->n_in, x->id, x->n),
+                         .to = cpu_part(w->n_in, x->id + 1, x->n)};
+
+    if (t.from < t.to)
+        x->b->tap(x->b->tap_arg, &t);
+}
+
+/* Once all inputs are there, and before any of them is written over. */
+static void tap(struct cpu_ctx *x, const struct cpu_stage *st)
+{
+    for (int i = 0; i < st->nop; i++) {
+        const struct cpu_op *op = st->op[i];
+        size_t ld = (size_t)x->p->width[op->o.in];
+
+        if (op->o.op == BE_LOGITS || (x->idle && op->late))
+            continue;
+        cpu_product_tap(x, op->w, 0, cpu_in(x, op, 0), ld, x->ncol);
+        if (op->w2)
+            cpu_product_tap(x, op->w2, 0, cpu_in(x, op, 0), ld, x->ncol);
+    }
+    cpu_run_barrier(x);
+}
+
 /* Norms and quantised inputs. */
 static void prepare(struct cpu_ctx *x, struct cpu_stage *st)
 {
@@ -93,8 +126,10 @@ static void prepare(struct cpu_ctx *x, struct cpu_stage *st)
         if (st->nop)
             quantise(x, st, c);
     }
-    if (!x->few || st->sync)
+    if (!x->few || st->sync || x->b->tap)
         cpu_run_barrier(x);
+    if (x->b->tap)
+        tap(x, st);
 }
 
 void cpu_product_finish(const struct cpu_ctx *x, float *y, int w,

@@ -183,7 +183,7 @@ static void block(struct cpu_ctx *x)
         compact(x);
     for (int i = 0; i < p->nstage && x->ncol; i++) {
         /* The last one may leave columns for attention to do without. */
-        if (x->few && (i != p->last_store || x->ncol == 1) &&
+        if (x->few && !x->b->tap && (i != p->last_store || x->ncol == 1) &&
             cpu_attend_fused(x, &p->stage[i])) {
             if (i++ == p->last_store)
                 compact(x);

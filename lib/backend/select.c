@@ -72,6 +72,11 @@ int be_run(struct be *b, struct be_plan *p, const struct be_step *s,
     return b->dev->run(b, p, s, logits, e);
 }
 
+void be_tap(struct be *b, be_tap_fn *fn, void *arg)
+{
+    b->dev->tap(b, fn, arg);
+}
+
 void be_stats(struct be_stats *s, const struct be *b)
 {
     b->dev->stats(s, b);
