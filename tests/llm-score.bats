@@ -198,6 +198,7 @@ near() { jq -ne "($1) - ($2) | fabs < $3"; }
         jq -e --argjson k $k '.kl_kept == $k' got
         jq -ne --slurpfile a exact --slurpfile b got --argjson last "$last" '
             $b[0].kl >= $last and $b[0].kl <= $a[0].kl + 1e-6 and
+            ($b[0].kl_estimate - $a[0].kl | fabs) < 0.02 and
             $b[0].top1 == $a[0].top1 and $b[0].ppl == $a[0].ppl and $b[0].dp == $a[0].dp'
         last=$(jq .kl got)
     done

@@ -97,15 +97,17 @@ int scored_new(struct scored *s, const struct program *p, int n,
     if (p->two || from) {
         s->base = calloc(room, sizeof *s->base);
         s->kl = calloc(room, sizeof *s->kl);
+        s->estimate = calloc(room, sizeof *s->estimate);
         s->agree = calloc(room, 1);
     }
     if (!s->lp || !s->top || (s->ntop && room > INT32_MAX / (size_t)s->ntop) ||
-        ((p->two || from) && (!s->base || !s->kl || !s->agree)))
+        ((p->two || from) && (!s->base || !s->kl || !s->estimate || !s->agree)))
         return err_nomem(e);
     for (int i = 0; i < n; i++)
         s->lp[i] = NAN;
     if (p->saving)
-        return score_kept_new(&s->save, (size_t)n, (size_t)p->keep, e);
+        return score_kept_new(&s->save, (size_t)n, (size_t)p->keep,
+                              SCORE_KEPT_DRAWN, e);
     return 0;
 }
 
@@ -114,6 +116,7 @@ void scored_free(struct scored *s)
     free(s->lp);
     free(s->base);
     free(s->kl);
+    free(s->estimate);
     free(s->agree);
     free(s->top);
     score_kept_free(&s->save);
@@ -130,8 +133,18 @@ static int compare_kept(struct scored *s, size_t at, const struct score_dist *a,
                        "nothing is kept of its token %zu, counted from 0", at);
     s->base[at] = b->lp[at];
     s->kl[at] = (float)score_kl_kept(top, b->k, (double)b->tail[at], a);
+    s->estimate[at] = (float)score_kl_drawn(top, b->k, (double)b->tail[at],
+                                            b->drawn + at * b->m, b->m, a);
     s->agree[at] = top->id == score_first(a);
     return 0;
+}
+
+/* Numbers of 0 to 1, one for each place, that leave no gaps between them. */
+static double turn(size_t at)
+{
+    double x = 0.5 + (double)at * 0.61803398874989484820;
+
+    return x - floor(x);
 }
 
 int item_token(void *arg, struct score_job *job, int i,
@@ -154,6 +167,9 @@ int item_token(void *arg, struct score_job *job, int i,
         s->save.lp[at] = s->lp[at];
         score_top(top, s->save.k, a);
         s->save.tail[at] = (float)score_tail(a, top, s->save.k);
+        if (!score_draw(s->save.drawn + at * s->save.m, s->save.m, a, top,
+                        s->save.k, turn(at)))
+            s->save.tail[at] = -INFINITY;
     }
     if (s->from)
         return compare_kept(s, at, a, e);

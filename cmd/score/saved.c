@@ -81,12 +81,12 @@ static int put_block(struct saving *s, uint64_t seq, const struct windows *w,
                      const struct score_kept *k, size_t i, size_t end,
                      struct err *e)
 {
-    struct score_kept part = {end - i, k->k, k->lp + i, k->tail + i,
-                              k->top + i * k->k};
+    struct score_kept part = score_kept_part(k, i, end - i);
     struct wire_kept rec = {.seq = seq,
                             .pos = i,
                             .n = part.n,
                             .k = k->k,
+                            .m = k->m,
                             .context = (uint64_t)w->context,
                             .stride = (uint64_t)w->stride,
                             .skip = (uint64_t)w->skip};
@@ -159,7 +159,7 @@ static int get(int64_t *v, const struct wire_rec *r, const char *key,
 int kept_add(struct kept_list *l, const struct wire_rec *r, struct err *e)
 {
     const int64_t most = INT32_MAX / 4;
-    int64_t pos, n, k, context, stride, skip;
+    int64_t pos, n, k, m, context, stride, skip;
     struct kept_block b = {0};
     const char *z;
 
@@ -167,18 +167,21 @@ int kept_add(struct kept_list *l, const struct wire_rec *r, struct err *e)
         return 0;
     if (get(&pos, r, "pos", 0, most, e) ||
         get(&n, r, "n", 1, SCORE_KEPT_N, e) || get(&k, r, "k", 1, most, e) ||
+        get(&m, r, "m", 0, most, e) ||
         get(&context, r, "context", 1, most, e) ||
         get(&stride, r, "stride", 1, context, e) ||
         get(&skip, r, "skip", 0, most, e))
         return -1;
     if (wire_get_str(&z, &b.nz, r, "z", e) <= 0)
         return err_set(e, ERR_FORMAT, "key 'z' is missing");
-    if (l->blocks.n && ((uint64_t)k != l->k || l->windows.context != context ||
+    if (l->blocks.n && ((uint64_t)k != l->k || (uint64_t)m != l->m ||
+                        l->windows.context != context ||
                         l->windows.stride != stride || l->windows.skip != skip))
         return err_set(e, ERR_FORMAT, "it is not as the one before it");
     b.pos = (uint64_t)pos;
     b.n = (uint64_t)n;
     l->k = (uint64_t)k;
+    l->m = (uint64_t)m;
     l->windows = (struct windows){(int)context, (int)stride, (int)skip};
     buf_put(&l->blocks, &b, sizeof b);
     buf_put(&l->blocks, z, b.nz);
@@ -194,7 +197,7 @@ int kept_all(struct score_kept *out, const struct kept_list *l, int n,
         return err_set(e, ERR_FORMAT, "nothing is kept of its tokens");
     if (l->k > n_vocab)
         return err_set(e, ERR_FORMAT, "more is kept than there are tokens");
-    if (score_kept_new(out, (size_t)n, (size_t)l->k, e))
+    if (score_kept_new(out, (size_t)n, (size_t)l->k, (size_t)l->m, e))
         return -1;
     for (int i = 0; i < n; i++)
         out->lp[i] = NAN;
@@ -206,9 +209,7 @@ int kept_all(struct score_kept *out, const struct kept_list *l, int n,
         if (b.pos > (uint64_t)n || b.n > (uint64_t)n - b.pos)
             return err_set(e, ERR_FORMAT,
                            "something is kept of tokens that are not there");
-        part =
-            (struct score_kept){(size_t)b.n, out->k, out->lp + b.pos,
-                                out->tail + b.pos, out->top + b.pos * out->k};
+        part = score_kept_part(out, (size_t)b.pos, (size_t)b.n);
         if (score_kept_unpack(&part, l->blocks.p + at, b.nz, n_vocab, e))
             return -1;
     }

@@ -19,6 +19,7 @@ struct tally {
     struct score_list lp;           /* of those that were scored */
     struct score_list base, kl, dp; /* compared: the other's LP, divergence, by
                                        how much the probability differs */
+    struct score_list estimate;     /* with a run: of the divergence */
     uint64_t agree;                 /* the most probable token is the same */
     uint64_t tokens, bytes;         /* all tokens; text of those scored */
     uint64_t sequences, requests, questions, right, right_norm;
@@ -28,8 +29,8 @@ struct tally {
 /* What is found out of N tokens, one by one. */
 struct scored {
     int n;
-    float *lp;        /* NaN: it was not scored */
-    float *base, *kl; /* NULL: not compared */
+    float *lp;                   /* NaN: it was not scored */
+    float *base, *kl, *estimate; /* NULL: not compared */
     unsigned char *agree;
     struct sample_top *top; /* [n][ntop] */
     int ntop;
@@ -137,7 +138,7 @@ int saving_close(struct saving *s, bool ok, struct err *e);
 struct kept_list {
     struct buf blocks; /* each a struct kept_block, and its bytes */
     struct windows windows;
-    uint64_t k;
+    uint64_t k, m;
 };
 struct kept_block {
     uint64_t pos, n;

@@ -17,6 +17,7 @@ void tally_free(struct tally *t)
     score_list_free(&t->base);
     score_list_free(&t->kl);
     score_list_free(&t->dp);
+    score_list_free(&t->estimate);
 }
 
 int tally_add(struct tally *t, const struct scored *s, const struct tok *tok,
@@ -42,7 +43,8 @@ int tally_add(struct tally *t, const struct scored *s, const struct tok *tok,
                      kern_exp_f64((double)s->base[i]));
         rc = score_list_add(&t->base, &s->base[i], 1, e) ||
              score_list_add(&t->kl, &s->kl[i], 1, e) ||
-             score_list_add(&t->dp, &dp, 1, e);
+             score_list_add(&t->dp, &dp, 1, e) ||
+             score_list_add(&t->estimate, &s->estimate[i], 1, e);
         t->agree += s->agree[i];
     }
     t->tokens += (uint64_t)s->n;
@@ -55,7 +57,8 @@ int tally_join(struct tally *t, const struct tally *m, struct err *e)
     if (score_list_add(&t->lp, m->lp.v, m->lp.n, e) ||
         score_list_add(&t->base, m->base.v, m->base.n, e) ||
         score_list_add(&t->kl, m->kl.v, m->kl.n, e) ||
-        score_list_add(&t->dp, m->dp.v, m->dp.n, e))
+        score_list_add(&t->dp, m->dp.v, m->dp.n, e) ||
+        score_list_add(&t->estimate, m->estimate.v, m->estimate.n, e))
         return -1;
     t->agree += m->agree;
     t->tokens += m->tokens;
@@ -146,8 +149,13 @@ static int put_compared(json_t *o, const struct tally *t, struct err *e)
         return 0;
     put_real(o, "kl", kl.mean);
     put_real(o, "kl_se", kl.se);
-    if (t->kept)
+    if (t->kept) {
+        struct score_mean m = score_mean(t->estimate.v, n);
+
         put_int(o, "kl_kept", t->kept);
+        put_real(o, "kl_estimate", m.mean);
+        put_real(o, "kl_estimate_se", m.se);
+    }
     put_real(o, "top1", part);
     put_real(o, "top1_se",
              n > 1 ? sqrt(part * (1 - part) / (double)(n - 1)) : 0);
@@ -217,6 +225,9 @@ static void show(const json_t *o, const struct tally *t)
            real(o, "ln_ppl_ratio_se"));
     printf("  KL            %.6f +- %.6f%s\n", real(o, "kl"), real(o, "kl_se"),
            t->kept ? ", at least" : "");
+    if (t->kept)
+        printf("  KL, estimated %.6f +- %.6f\n", real(o, "kl_estimate"),
+               real(o, "kl_estimate_se"));
     printf("  KL, quantiles 50%% %.6f, 90%% %.6f, 99%% %.6f, most %.6f\n",
            real(o, "kl_median"), real(o, "kl_p90"), real(o, "kl_p99"),
            real(o, "kl_max"));

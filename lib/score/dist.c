@@ -136,6 +136,35 @@ double score_tail(const struct score_dist *d, const struct sample_top *top,
     return kept < d->z ? kern_log_f64(d->z - kept) - d->ln_z : -INFINITY;
 }
 
+size_t score_draw(struct sample_top *to, size_t m, const struct score_dist *d,
+                  const struct sample_top *top, size_t k, double u)
+{
+    double rest = d->z, step, at, have = 0;
+    const struct sample_top *last = k ? &top[k - 1] : NULL;
+    size_t n = 0, id = 0;
+
+    for (size_t i = 0; i < k; i++)
+        rest -= (double)d->w[top[i].id];
+    if (k >= d->n || !(rest > d->z * 0x1p-40) || !m)
+        return 0;
+    step = rest / (double)m;
+    at = u * step;
+    for (size_t i = 0; i < d->n && n < m; i++) {
+        float v = d->v[i], least = last ? d->v[last->id] : INFINITY;
+
+        if (!(d->w[i] > 0) ||
+            (last && (v > least || (v == least && i <= last->id))))
+            continue;
+        have += (double)d->w[i];
+        for (id = i; n < m && have > at; at += step)
+            to[n++] =
+                (struct sample_top){(uint32_t)i, score_lp(d, (uint32_t)i)};
+    }
+    for (; n < m; n++) /* sums in different orders may differ */
+        to[n] = (struct sample_top){(uint32_t)id, score_lp(d, (uint32_t)id)};
+    return m;
+}
+
 /* ---- divergence ---- */
 
 double score_kl(const struct score_dist *p, const struct score_dist *q)
@@ -149,18 +178,40 @@ double score_kl(const struct score_dist *p, const struct score_dist *q)
     return kl > 0 ? kl : 0;
 }
 
-double score_kl_kept(const struct sample_top *top, size_t k, double tail,
-                     const struct score_dist *q)
+/* What the tokens TOP[K] come to. */
+static double kl_of(const struct sample_top *top, size_t k,
+                    const struct score_dist *q)
 {
-    double kl = 0, kept = 0, rest;
+    double kl = 0;
 
     for (size_t i = 0; i < k; i++) {
         double p = (double)top[i].lp;
 
         if (p > -INFINITY)
             kl += kern_exp_f64(p) * (p - lp(q, top[i].id));
-        kept += (double)q->w[top[i].id];
     }
+    return kl;
+}
+
+double score_kl_drawn(const struct sample_top *top, size_t k, double tail,
+                      const struct sample_top *drawn, size_t m,
+                      const struct score_dist *q)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < m; i++)
+        sum += (double)drawn[i].lp - lp(q, drawn[i].id);
+    return kl_of(top, k, q) +
+           (m && tail > -INFINITY ? kern_exp_f64(tail) * sum / (double)m : 0);
+}
+
+double score_kl_kept(const struct sample_top *top, size_t k, double tail,
+                     const struct score_dist *q)
+{
+    double kl = kl_of(top, k, q), kept = 0, rest;
+
+    for (size_t i = 0; i < k; i++)
+        kept += (double)q->w[top[i].id];
     /* Where rounding leaves nothing of the rest it is the least there can be.
      */
     rest = q->z - kept;

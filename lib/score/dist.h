@@ -42,4 +42,15 @@ double score_kl(const struct score_dist *p, const struct score_dist *q);
 double score_kl_kept(const struct sample_top *top, size_t k, double tail,
                      const struct score_dist *q);
 
+/* M tokens of those beside the K most probable TOP, each drawn by its
+ * probability, at even steps from U (0 to 1) of one on: how many, M, or 0 where
+ * there is nothing to draw from. */
+size_t score_draw(struct sample_top *to, size_t m, const struct score_dist *d,
+                  const struct sample_top *top, size_t k, double u);
+/* score_kl() where of P's other tokens M were drawn: an estimate of it, without
+ * bias, that may be negative. */
+double score_kl_drawn(const struct sample_top *top, size_t k, double tail,
+                      const struct sample_top *drawn, size_t m,
+                      const struct score_dist *q);
+
 #endif

@@ -516,8 +516,9 @@ int wire_put_kept(struct wire_out *w, const struct wire_kept *r, struct err *e)
 {
     struct buf *b = begin(w);
 
-    wire_put_map(b, 9);
+    wire_put_map(b, 10);
     put_number(b, "k", r->k);
+    put_number(b, "m", r->m);
     put_number(b, "n", r->n);
     put_seq(b, &r->seq, "kept");
     put_bytes(w, "z", r->z, r->nz);

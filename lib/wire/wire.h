@@ -140,10 +140,10 @@ struct wire_delta {
     bool has_call;
 };
 
-/* {"t": "kept", "s", "pos", "n", "k", "context", "stride", "skip", "z"}: for
- * writing; readers take its keys one by one. */
+/* {"t": "kept", "s", "pos", "n", "k", "m", "context", "stride", "skip", "z"}:
+ * for writing; readers take its keys one by one. */
 struct wire_kept {
-    uint64_t seq, pos, n, k, context, stride, skip;
+    uint64_t seq, pos, n, k, m, context, stride, skip;
     const void *z; /* NZ bytes */
     size_t nz;
 };
