@@ -38,6 +38,7 @@ libssl-dev            pc libcrypto
 python3               has python3
 python3-pip           py -m pip --version
 python3-cbor2         py -c 'import cbor2' || [ -e /usr/lib/python3/dist-packages/cbor2 ]
+python3-jsonschema    py -c 'import jsonschema' || [ -e /usr/lib/python3/dist-packages/jsonschema ]
 ca-certificates       [ -e /etc/ssl/certs/ca-certificates.crt ]
 bats                  has bats
 mandoc                has mandoc

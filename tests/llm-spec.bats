@@ -159,7 +159,7 @@ drafters=("--ngram-min 1" "--no-ngram --corpus text" "--no-ngram --draft m.gguf"
 }
 
 @test "a process reads a stream, from the header to the ends" {
-    llm-spec -q --no-ngram --draft-all --draft-cmd 'tee read | jq -c --unbuffered "{t: \"tokens\", s, ids: []}"' -n 3 -s 1 \
+    llm-spec -q --no-ngram --draft-all --draft-cmd 'tee read | jq -c --unbuffered "select(.t == \"tokens\") | {t, s, ids: []}"' -n 3 -s 1 \
         --ignore-eos m.gguf text -f json >out
     until_true grep -q '"end"' read
     head -n 1 read | jq -e '.llm == 1 and (.model | has("path") and has("vocab"))'
