@@ -29,7 +29,11 @@ struct score {
     kern_unary_fn *exp;
     size_t n_vocab;
     int rows; /* most that are wanted at once */
-    struct score_job *active, *waiting;
+    struct score_job *active;
+    /* Those that begin with another, and then the others. */
+    struct queue {
+        struct score_job *first, **end;
+    } waiting[2];
     int nactive, nwaiting;
     struct step_part *part; /* [batch] */
     struct score_job **who;
@@ -70,6 +74,8 @@ int score_new(struct score **out, const struct score_config *c, struct err *e)
 
     if (!s)
         return err_nomem(e);
+    for (int i = 0; i < 2; i++)
+        s->waiting[i].end = &s->waiting[i].first;
     kern_init(&k, cpu_flags());
     s->exp = k.unary[KERN_EXP];
     s->c = *c;
@@ -148,12 +154,11 @@ int score_busy(const struct score *s)
 
 void score_add(struct score *s, struct score_job *job)
 {
-    struct score_job **p = &s->waiting;
+    struct queue *q = &s->waiting[!job->begin];
 
-    while (*p && !(job->begin && !(*p)->begin))
-        p = &(*p)->next;
-    job->next = *p;
-    *p = job;
+    job->next = NULL;
+    *q->end = job;
+    q->end = &job->next;
     job->read = 0;
     job->kv[0] = job->kv[1] = NULL;
     s->nwaiting++;
@@ -187,14 +192,25 @@ static int begin(struct score *s, struct score_job *job, struct err *e)
     return 0;
 }
 
+/* The one whose turn is next; there is one. */
+static struct score_job *take(struct score *s)
+{
+    struct queue *q = &s->waiting[!s->waiting[0].first];
+    struct score_job *job = q->first;
+
+    q->first = job->next;
+    if (!q->first)
+        q->end = &q->first;
+    s->nwaiting--;
+    return job;
+}
+
 static int admit(struct score *s, struct err *e)
 {
-    while (s->waiting && s->nactive < s->c.batch) {
-        struct score_job *job = s->waiting, **end = &s->active;
+    while (s->nwaiting && s->nactive < s->c.batch) {
+        struct score_job *job = take(s), **end = &s->active;
         struct err mine = {0};
 
-        s->waiting = job->next;
-        s->nwaiting--;
         while (*end)
             end = &(*end)->next;
         *end = job;
