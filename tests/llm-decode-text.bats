@@ -88,9 +88,23 @@ says() {
 
 @test "every way on is banned: an error, and the others go on" {
     { S=0 prompt 25; echo '{"t":"set","s":1,"ban-regex":"[^z]"}'; S=1 prompt 25; } >in
-    run -3 --separate-stderr llm-decode -s 1 --logit-bias 25=-inf -n 50 --ignore-eos -f json m.gguf in
+    run -3 --separate-stderr llm-decode -s 1 --suppress 25,37,38 -n 50 --ignore-eos -f json m.gguf in
     [ "$(jq -c 'select(.t == "end") | [.s, .why]' <<<"$output" | xargs)" = '[0,length] [1,error]' ]
     [[ $stderr == *"sequence 1: all tokens are ruled out"* ]]
+}
+
+@test "a way on that begins as a banned text does is found" {
+    spell 0 1 2 3 4 # abcde, as far as they may be
+    said+=(--ignore-eos -n 20)
+    says ade --ban-string ab --regex 'abc|ade'
+    says bababae --ban-regex 'aa|bb|a.{5}[cde]' --ban-regex '.{6}[cd]' --regex '[ab]{6}[cde]'
+    # Also where a guess was read.
+    prompt 25 | llm-spec "${said[@]}" --draft-all --ngram-min 1 --ban-string ab \
+        --regex '(abc|ade)(abc|ade)(abc|ade)' m.gguf | tok-decode | grep -xF adeadeade
+    # What is shown stays.
+    prompt 25 >in
+    run -3 --separate-stderr llm-decode --ban-string aa --regex "a{9}" m.gguf in
+    [[ $stderr == *"all tokens are ruled out"* ]]
 }
 
 @test "--ban-regex" {
@@ -109,6 +123,10 @@ says() {
     [ "$(text "${said[@]}" --ban-string the m.gguf in)" = 'uik rown' ]
     echo '{"t":"set","ban-string":5}' | cat - in >bad
     fails 3 "'ban-string' is no text" llm-decode m.gguf bad
+    for k in stop ban-string ban-regex; do
+        echo "{\"t\":\"set\",\"$k\":[\"a\",\"\"]}" | cat - in >bad
+        fails 2 "sequence 0: $k: " llm-decode m.gguf bad
+    done
 }
 
 @test "grammars: what is picked is what may come, and the end is where it may be" {

@@ -62,7 +62,9 @@ static int set_texts(struct stop_set *to, add_fn *add, const struct wire_rec *r,
         if (!json_is_string(item))
             rc = err_set(e, ERR_FORMAT, "key '%s' is no text", key);
         else
-            rc = add(to, json_string_value(item), json_string_length(item), e);
+            rc = add(to, json_string_value(item), json_string_length(item), e)
+                     ? err_prefix(e, "%s", key)
+                     : 0;
     }
     json_decref(v);
     return rc;

@@ -5,12 +5,11 @@
 
 #include "run/run_impl.h"
 
-void held_clear(struct live *l)
+void held_drop(struct live *l, int n)
 {
-    for (int i = 0; i < l->nheld; i++)
-        free(l->held[i].top);
-    l->nheld = 0;
-    l->held_text.n = 0;
+    while (n--)
+        free(l->held[--l->nheld].top);
+    l->held_text.n = l->nheld ? l->held[l->nheld - 1].end : 0;
 }
 
 int held_add(struct live *l, const struct sample_result *s,

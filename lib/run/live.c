@@ -10,7 +10,7 @@ void live_free(struct live *l)
 {
     if (!l)
         return;
-    held_clear(l);
+    held_drop(l, l->nheld);
     draft_close(l->draft);
     kv_seq_free(l->kv);
     sampler_free(l->sampler);

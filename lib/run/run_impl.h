@@ -54,6 +54,7 @@ struct live {
     size_t past_from;
     struct banned *banned; /* in order of AT */
     int nbanned, banned_cap;
+    int late;  /* up to here no more than the last token is taken back */
     int backs; /* times that it went back since something was shown */
     struct draft_seq *draft;
     int same; /* tokens of its history that are as the drafters saw them */
@@ -98,7 +99,8 @@ void live_settle(struct live *l);
 
 /* ---- held.c: text that is not shown yet ---- */
 
-void held_clear(struct live *l);
+/* Forget the last N. */
+void held_drop(struct live *l, int n);
 int held_add(struct live *l, const struct sample_result *s,
              const struct buf *text, struct err *e);
 /* Show the tokens whose text ends within SHOWN bytes, or, CUT, begins before

@@ -32,7 +32,7 @@ static int add(struct stop_set *s, const void *p, size_t n, struct err *e)
 int stop_add(struct stop_set *s, const void *p, size_t n, struct err *e)
 {
     if (!n)
-        return err_set(e, ERR_USAGE, "a stop string is empty");
+        return err_set(e, ERR_USAGE, "a text is empty");
     return add(s, p, n, e);
 }
 

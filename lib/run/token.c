@@ -72,7 +72,8 @@ static int ban(struct live *l, int at, uint32_t id, struct err *e)
 }
 
 /* A text that is banned begins in the first token that is held: go back to
- * before it, and forbid it there. */
+ * before it, and forbid it there.  Where that has left no way on, take back
+ * only the last token: so every way is tried. */
 static int go_back(struct run *r, struct live *l, run_event_fn *fn, void *arg,
                    struct err *e)
 {
@@ -80,10 +81,12 @@ static int go_back(struct run *r, struct live *l, run_event_fn *fn, void *arg,
     struct err failed = {0};
     const int32_t *past = live_history(l, &len);
 
+    if (len - n <= l->late)
+        n = 1;
     l->starts = tok_starts_text(r->c.tok, (uint32_t)past[len - n - 1]);
-    if (ban(l, len - n, l->held[0].id, e) || live_back(r, l, n, e))
+    if (ban(l, len - n, l->held[l->nheld - n].id, e) || live_back(r, l, n, e))
         return -1;
-    held_clear(l);
+    held_drop(l, n);
     held_revive(l);
     if (++l->backs <= MOST_BACKS)
         return TOKEN_ELSE;
@@ -91,6 +94,22 @@ static int go_back(struct run *r, struct live *l, run_event_fn *fn, void *arg,
             "after %d attempts every way on is a text that is banned",
             MOST_BACKS);
     return fail(r, l, &failed, fn, arg, e);
+}
+
+static bool some_banned(const struct live *l, int at)
+{
+    return l->nbanned && l->banned[l->nbanned - 1].at == at;
+}
+
+/* No token is left after AT: begin again there, and take back less. */
+static bool go_late(struct live *l, int at)
+{
+    if (at <= l->late || !some_banned(l, at))
+        return false;
+    l->late = at;
+    while (some_banned(l, at))
+        l->nbanned--;
+    return true;
 }
 
 /* Bits of the tokens that may come after the N of L's history: *MASK is NULL
@@ -177,13 +196,29 @@ static int pick(struct run *r, struct live *l, struct sample_result *s,
 {
     const struct run_request *q = &l->q;
     const uint64_t *mask;
-    int n;
+    int n, rc;
     const int32_t *past = live_history(l, &n);
 
-    if (allowed(&mask, r, l, n, e))
-        return -1;
-    return sampler_pick(l->sampler, s, logits, q->key, (uint64_t)n - 1, past, n,
-                        mask, q->logprobs >= 0, e);
+    do {
+        if (allowed(&mask, r, l, n, e))
+            return -1;
+        rc = sampler_pick(l->sampler, s, logits, q->key, (uint64_t)n - 1, past,
+                          n, mask, q->logprobs >= 0, e);
+    } while (rc && s->none && go_late(l, n));
+    return rc;
+}
+
+/* pick() failed.  Another token before may have left something. */
+static int no_token(struct run *r, struct live *l, bool none,
+                    const struct err *failed, run_event_fn *fn, void *arg,
+                    struct err *e)
+{
+    int n;
+
+    live_history(l, &n);
+    if (none && l->nheld && some_banned(l, n))
+        return go_back(r, l, fn, arg, e);
+    return conclude(r, l, "error", failed, false, fn, arg, e);
 }
 
 /* The token S is L's next. */
@@ -242,7 +277,7 @@ int token_next(struct run *r, struct live *l, const float *logits,
     }
     if (pick(r, l, &s, logits, &failed)) {
         free(top);
-        return conclude(r, l, "error", &failed, false, fn, arg, e);
+        return no_token(r, l, s.none, &failed, fn, arg, e);
     }
     if (l->first <= 0)
         l->first = run_since(&l->t0);

@@ -40,7 +40,8 @@ int choice_scan(struct sampler *s, struct err *e)
     if (!select_scan(s->max, &c->top, c->x, s->n, c->allowed))
         return err_set(e, ERR_FORMAT,
                        "a logit is not a number, or plus infinity");
-    if (c->top == -INFINITY)
+    c->none = c->top == -INFINITY;
+    if (c->none)
         return err_set(e, ERR_FORMAT,
                        "all tokens are ruled out: none is left to choose");
     c->scanned = true;

@@ -354,8 +354,10 @@ int sampler_pick(struct sampler *s, struct sample_result *r,
     s->u = rng_unit(s->o.seed, seq, pos);
     s->other = rng_other(s->o.seed, seq, pos);
     begin(s, logits, allowed);
-    if (run_chain(s, pos, history, nhist, e))
+    if (run_chain(s, pos, history, nhist, e)) {
+        r->none = s->c.none;
         return -1;
+    }
     d = greedy(&s->o) ? first(s) : draw(s);
     if (learns(&s->o))
         target_learn(s, pos, d.id, d.weight / d.z);

@@ -38,6 +38,7 @@ struct choice {
     bool all;      /* else LIST[N], which is */
     bool by_score; /* in the order of scores, or of ids */
     bool scanned;  /* while ALL: MAX and TOP are right */
+    bool none;     /* all are ruled out */
     uint64_t *list;
     size_t n;
     float top;  /* the greatest score */
