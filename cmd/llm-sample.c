@@ -45,7 +45,7 @@ static int put_end(struct seq *q, const char *why, struct err *e)
                            .ntokens = q->made,
                            .nprompt = q->npast - q->made};
 
-    seq_end(q);
+    seq_over(q);
     return out ? wire_put_end(out, &end, e) : 0;
 }
 

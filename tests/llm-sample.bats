@@ -346,3 +346,12 @@ END
     fails 1 "standard output" bash -c 'llm-sample -f json in >/dev/full'
     fails 1 "standard output" bash -c 'llm-sample -f text in >/dev/full'
 }
+
+@test "what needs the texts of tokens is refused by name" {
+    for k in stop ban-string ban-regex grammar json schema regex trigger; do
+        { echo "{\"t\":\"set\",\"$k\":\"x\"}"; logits 0 0 1,2; } >in
+        fails 4 "option '$k' needs text" llm-sample -f json in
+        { echo "{\"t\":\"set\",\"$k\":null}"; logits 0 0 1,2; } >in
+        [ "$(ids --temp 0 in)" = 1 ]
+    done
+}

@@ -43,7 +43,7 @@ struct seq *seq_find(uint64_t number, const struct settings *common,
 void seq_forget(struct seq *q);
 void seq_forget_all(void);
 /* It has ended: no more is needed than to know that. */
-void seq_end(struct seq *q);
+void seq_over(struct seq *q);
 /* Tokens of it that came. */
 int seq_add(struct seq *q, const uint32_t *ids, size_t n, struct err *e);
 

@@ -71,7 +71,7 @@ void seq_forget_all(void)
         seq_forget(all);
 }
 
-void seq_end(struct seq *q)
+void seq_over(struct seq *q)
 {
     settings_fini(&q->set);
     sampler_free(q->sampler);

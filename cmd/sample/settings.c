@@ -90,8 +90,8 @@ static int set_sampling(void *arg, const struct wire_rec *r, const char *key,
     return sampling_set_model(&s->w.sampling, r, e);
 }
 
-static int set_stop(void *arg, const struct wire_rec *r, const char *key,
-                    struct err *e)
+static int refuse(void *arg, const struct wire_rec *r, const char *key,
+                  struct err *e)
 {
     (void)arg;
     (void)r;
@@ -101,8 +101,17 @@ static int set_stop(void *arg, const struct wire_rec *r, const char *key,
 
 int settings_set(struct settings *s, const struct wire_rec *r, struct err *e)
 {
-    static const struct wanted_key keys[] = {
-        {"eog", set_eog}, {"sampling", set_sampling}, {"stop", set_stop}, {0}};
+    static const struct wanted_key keys[] = {{"eog", set_eog},
+                                             {"sampling", set_sampling},
+                                             {"stop", refuse},
+                                             {"ban-string", refuse},
+                                             {"ban-regex", refuse},
+                                             {"grammar", refuse},
+                                             {"json", refuse},
+                                             {"schema", refuse},
+                                             {"regex", refuse},
+                                             {"trigger", refuse},
+                                             {0}};
 
     return wanted_set(&s->w, r, keys, s, e);
 }
