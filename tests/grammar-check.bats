@@ -256,6 +256,14 @@ END
     run -0 grammar-check -m m.gguf --grammar g --next aac
     [ "${#lines[@]}" -eq 5 ] # "<s>", too
     [[ $output != *$'\t"a"'* && $output == *$'\t"abc"'* ]]
+    # A token that ends texts, where the grammar names it.
+    "$TOOLS/mkmodel" 0 >e.gguf
+    printf 'root ::= "a" <end>' >g
+    run -0 grammar-check -m e.gguf --grammar g --next a
+    [ "$output" = $'39\t"<end>"' ]
+    printf 'root ::= "a" <end>?' >g
+    run -0 grammar-check -m e.gguf --grammar g --next a
+    [ "$output" = end ]
     printf 'root ::= <nosuchtoken>' >g
     fails 3 'no token of this name' grammar-check -m m.gguf -c --grammar g
     printf 'root ::= <[16000000]>' >g

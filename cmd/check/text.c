@@ -148,11 +148,12 @@ static void next_tokens(const struct check *c, uint32_t state)
     struct err e = {0};
     struct buf out = {0};
     const uint64_t *mask = grammar_mask(c->g, state, &e);
+    bool end = grammar_ends(c->g, state);
 
     if (!mask)
         die(&e);
     for (uint32_t id = 0; id < c->vocab.n; id++) {
-        if (!(mask[id / 64] >> id % 64 & 1) || c->vocab.end[id])
+        if (!(mask[id / 64] >> id % 64 & 1) || (c->vocab.end[id] && end))
             continue;
         out.n = 0;
         buf_printf(&out, "%lu\t", (unsigned long)id);
