@@ -202,6 +202,7 @@ drafters=("--ngram-min 1" "--no-ngram --corpus text" "--no-ngram --draft m.gguf"
 @test "options" {
     fails 2 --draft-max llm-spec --draft-max 16 m.gguf text
     fails 2 --draft-min llm-spec --draft-min 0 m.gguf text
+    fails 2 --draft-min llm-spec --draft-min 4 --draft-max 3 m.gguf text
     fails 2 --ngram-min llm-spec --ngram-min 0 m.gguf text
     fails 2 --draft-wait llm-spec --draft-wait -1 m.gguf text
     fails 1 nonesuch llm-spec --draft ./nonesuch m.gguf text

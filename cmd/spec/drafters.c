@@ -44,6 +44,8 @@ void drafters_check(const struct cli *c)
         usage_error(c, "--draft-max must be 0 to %d", DRAFT_MAX);
     if (least < 1 || least > DRAFT_MAX)
         usage_error(c, "--draft-min must be 1 to %d", DRAFT_MAX);
+    if (most && least > most)
+        usage_error(c, "--draft-min is more than --draft-max");
     if (ngram_min < 1)
         usage_error(c, "--ngram-min must be at least 1");
     if (!(wait_ms >= 0 && wait_ms <= 60000))
