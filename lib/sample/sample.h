@@ -128,7 +128,7 @@ struct sample_result {
     struct sample_top *top; /* the NTOP most probable there, in order */
     int ntop;               /* as asked, or what there are; room is the
                                caller's */
-    bool none; /* it failed as nothing was left */
+    bool none;              /* it failed as nothing was left */
 };
 
 /* Pick the successor of position POS of sequence SEQ, whose tokens so far are
