@@ -25,6 +25,7 @@ enum { LANES = 4 };
 
 typedef float vf __attribute__((vector_size(LANES * 4)));
 typedef int32_t vi __attribute__((vector_size(LANES * 4)));
+typedef uint32_t vu __attribute__((vector_size(LANES * 4)));
 
 #define LANE_FN static inline __attribute__((always_inline))
 

@@ -360,7 +360,7 @@ static void load_f16(float *to, const void *from, int64_t n)
         v = (vf)((a << 13) + 0x38000000);
         v = vf_select(a >= 0x7c00, (vf)((a << 13) + 0x70000000), v);
         v = vf_select(a < 0x400, small, v);
-        vf_store(to + i, (vf)((vi)v | (u & 0x8000) << 16));
+        vf_store(to + i, (vf)((vi)v | (vi)((vu)(u & 0x8000) << 16)));
     }
     for (; i < n; i++)
         to[i] = f16_to_f32(p[i]);
@@ -375,7 +375,7 @@ static void load_bf16(float *to, const void *from, int64_t n)
         halves h;
 
         memcpy(&h, p + i, sizeof h);
-        vf_store(to + i, (vf)(__builtin_convertvector(h, vi) << 16));
+        vf_store(to + i, (vf)(__builtin_convertvector(h, vu) << 16));
     }
     for (; i < n; i++)
         to[i] = bf16_to_f32(p[i]);
@@ -389,13 +389,12 @@ static int64_t first_bad(const float *x, int64_t n)
     int32_t any[LANES], seen = 0;
     int64_t i = 0;
 
-    /* An exponent of all ones carries into the sign's place. */
     for (; i + LANES <= n; i += LANES)
-        all |= ((vi)vf_load(x + i) & 0x7f800000) + 0x00800000;
+        all |= (vi)(((vi)vf_load(x + i) & 0x7f800000) == 0x7f800000);
     memcpy(any, &all, sizeof any);
     for (int k = 0; k < LANES; k++)
         seen |= any[k];
-    if (seen >= 0 && i == n)
+    if (!seen && i == n)
         return -1;
     for (i = 0; i < n; i++)
         if ((f32_bits(x[i]) & 0x7f800000) == 0x7f800000)
