@@ -251,3 +251,24 @@ lots() { yes 'the cat and the hen' | tr '\n' ' ' | head -c "$1"; }
     [ "$(awk '{ $1 = ""; print }' <<<"${lines[n - 1]}" | sed 's/\(\.[0-9]*[1-9]\)0*/\1/g; s/^ //')" = "$next" ]
     [[ ${lines[n]} =~ ^perplexity\ [0-9.]+\ of\ $((n - 1))\ tokens$ ]]
 }
+
+@test "chat.sh: each answer is a message of the next turn" {
+    printf '{%% for m in messages %%}{{ m.content }}<end>{%% endfor %%}' >t
+    export TEMPLATE=t OPTIONS='-n 6 --temp 0' SYSTEM=ab
+    printf 'the hen\nand <end>\n' >said
+    sh "$E/chat.sh" run.gguf kept <said >shown
+    [ "$(jq -r .role kept | xargs)" = 'system user assistant user assistant' ]
+    [ "$(jq -r 'select(.role == "user").content' kept)" = "$(cat said)" ]
+    # What was shown is what was kept, and what the programs say of it all.
+    jq -r 'select(.role == "assistant").content' kept | cmp - shown
+    head -n 4 kept | jq -s . | chat-render --template t run.gguf - >text
+    [ "$(tok-encode -f json run.gguf text | jq -s '
+        [.[].ids[]? | select(. == 39)] | length')" = 4 ]
+    # With the same file it goes on.
+    echo 'cat' | sh "$E/chat.sh" run.gguf kept >/dev/null
+    [ "$(wc -l <kept)" = 7 ]
+    # What the template refuses ends it, and no answer is kept.
+    echo '{{ raise_exception("no") }}' >t
+    run -1 sh "$E/chat.sh" run.gguf new <said
+    [ "$(jq -r .role new | xargs)" = 'system user' ]
+}
