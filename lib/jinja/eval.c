@@ -335,7 +335,7 @@ static struct val eval_slice(struct ctx *c, struct val x, const struct node *n)
         return val_undefined(c, x);
     if (x.type != V_STR && x.type != V_LIST && x.type != V_TUPLE &&
         x.type != V_RANGE)
-        return val_undef(c, val_type_name(x), str_lit(c, "slice").s);
+        return ctx_fail(c, "'%s object' cannot be sliced", val_type_name(x));
     if (step.type != V_NONE && !val_is_int(step))
         return ctx_fail(c, "slice indices must be integers or None");
     if (by == 0)

@@ -410,9 +410,15 @@ static struct val named(struct ctx *c, bool test, struct val name)
     return f;
 }
 
+/* What map and select go over: what is false, as null, is empty. */
+static const struct list *iter_or_none(struct ctx *c, struct val x)
+{
+    return val_true(c, x) ? val_iter(c, x) : NULL;
+}
+
 FILTER(map)
 {
-    const struct list *l = val_iter(c, x);
+    const struct list *l = iter_or_none(c, x);
     const struct val *path = find_kw(a, "attribute"),
                      *none = find_kw(a, "default");
     struct val out = list_new(c, V_LIST, 0, false), f = VAL_NONE, v;
@@ -439,7 +445,7 @@ FILTER(map)
 static struct val chosen(struct ctx *c, struct val x, const struct args *a,
                          bool keep, bool attr)
 {
-    const struct list *l = val_iter(c, x);
+    const struct list *l = iter_or_none(c, x);
     struct val out = list_new(c, V_LIST, 0, false), f = VAL_NONE, v;
     struct args rest = *a;
 

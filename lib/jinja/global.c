@@ -115,7 +115,8 @@ GLOBAL(raise_exception)
                     (const char *)s.s->p);
 }
 
-/* strftime() in the C locale; %f, which C does not have, is zero. */
+/* strftime() in the C locale; %f, which C does not have, is zero, and a time
+ * that says nothing of its zone, as transformers' does not, shows none. */
 GLOBAL(strftime_now)
 {
     char form[256], to[1024];
@@ -142,6 +143,8 @@ GLOBAL(strftime_now)
         if (s.s->p[i] == 'f') {
             memcpy(form + n - 1, "000000", 6);
             n += 5;
+        } else if (s.s->p[i] == 'z' || s.s->p[i] == 'Z') {
+            n--;
         } else {
             form[n++] = (char)s.s->p[i];
         }

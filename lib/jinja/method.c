@@ -284,11 +284,8 @@ static struct val split_space(struct ctx *c, const struct str *s, big left)
         if (at >= s->n)
             break;
         from = at;
-        if (left-- == 0) {
-            struct val rest = str_part(c, s, at, s->n - at);
-
-            if (!failed(c))
-                list_add(c, &l, str_strip(c, rest.s, NULL, 2));
+        if (left-- == 0) { /* the blanks behind it stay */
+            list_add(c, &l, str_part(c, s, at, s->n - at));
             break;
         }
         while (at < s->n && !space_at(s, at, &len))
