@@ -236,7 +236,7 @@ hi<|im_end|>
     [ "$(render --template t.jinja <<<'[{"role":"assistant","content":""}]')" = "<>" ]
     [ "$(spans --template t.jinja <<<'[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]')" = "<[ab]>" ]
     run -3 render --template t.jinja <<<'[{"role":"user","content":[{"type":"image"}]}]'
-    [[ $output == *'line 1: can only concatenate str (not "list") to str' ]]
+    [[ $output == *'template line 1: can only concatenate str (not "list") to str' ]]
     t '{{ messages[0].content[1].text }}'
     [ "$(render --template t.jinja <<<'[{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}]')" = b ]
 }
@@ -245,8 +245,8 @@ hi<|im_end|>
     t $'{% for m in messages %}\n{% if m.role == "system" and not loop.first %}{{ raise_exception("System message must be first") }}{% endif %}\n{{ m.content }}{% endfor %}'
     echo '[{"role":"user","content":"a"},{"role":"system","content":null}]' >in
     run -3 --separate-stderr chat-render -f json --template t.jinja in
-    [ "$stderr" = "chat-render: in: line 2: System message must be first" ]
-    [ "$(jq -c 'select(.t == "error") | [.s, .code, .msg]' <<<"$output")" = '[0,"format","line 2: System message must be first"]' ]
+    [ "$stderr" = "chat-render: in: template line 2: System message must be first" ]
+    [ "$(jq -c 'select(.t == "error") | [.s, .code, .msg]' <<<"$output")" = '[0,"format","template line 2: System message must be first"]' ]
     printf '%s\n[{"role":"user","content":"b"}]\n' "$(cat in)" >lines
     run -3 --separate-stderr chat-render -J -f text --template t.jinja lines
     [ "$output" = b ]

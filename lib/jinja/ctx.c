@@ -19,7 +19,7 @@ struct val ctx_fail(struct ctx *c, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(msg, sizeof msg, fmt, ap);
     va_end(ap);
-    err_set(&c->err, ERR_FORMAT, "line %d: %s", c->line, msg);
+    err_set(&c->err, ERR_FORMAT, "template line %d: %s", c->line, msg);
     return VAL_NONE;
 }
 

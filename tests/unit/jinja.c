@@ -349,7 +349,7 @@ static void limits(void)
     ends("attributes", "{% set a = {} %}{% if a", ".a", "", 100000,
          "end of statement block");
     ends("length", "", "0123456789", "", 500000, "longer than 1048576 bytes");
-    ends("a line", "\n\n{{ 1 }}\n{{ 1 // 0 }}", "", "", 0, "line 4: ");
+    ends("a line", "\n\n{{ 1 }}\n{{ 1 // 0 }}", "", "", 0, "template line 4: ");
 }
 
 int main(void)
