@@ -58,11 +58,29 @@ static void flush(void *unused)
 
 /* ---- token streams ---- */
 
+/* What the program said that wrote the prompt. */
+static int options(const struct wire_rec *r, struct err *e)
+{
+    bool within = false;
+
+    if (wire_get_bool(&within, r, "inside", e) < 0)
+        return -1;
+    if (!within)
+        return 0;
+    if (!p.chosen && choose_by_header(&p, NULL, e))
+        return -1;
+    return seq_inside(&p, r->seq, e);
+}
+
 static int record(const struct wire_rec *r, const char *name, struct err *e)
 {
     switch (r->kind) {
     case WIRE_HEADER: /* another stream, with its own numbers */
         if (seq_end_all(&p, e) || choose_by_header(&p, &r->header, e))
+            return -1;
+        break;
+    case WIRE_SET:
+        if (options(r, e))
             return -1;
         break;
     case WIRE_TOKENS:

@@ -347,3 +347,23 @@ print(n, "cases,", bad, "bad")
 sys.exit(bad > 0 or n < 1500)
 END
 }
+
+@test "a prompt that ends within reasoning says so" {
+    inside() { render -f json "$@" | jq -c 'select(.t == "set").inside'; }
+    t $'{{ messages[0].content }}<a>{% if think %}<think>\n{% endif %}{% if skip %}<think>\n\n</think>\n\n{% endif %}'
+    echo '[{"role":"user","content":"x"}]' >in
+    [ "$(inside -D think=true --template t.jinja in)" = true ]
+    [ "$(inside -D skip=true --template t.jinja in)" = "" ]
+    [ "$(inside --template t.jinja in)" = "" ]
+    [ "$(inside --prefill '<think>so' --template t.jinja in)" = true ]
+    [ "$(inside --prefill '<think>so</think>' --template t.jinja in)" = "" ]
+    [ "$(inside -D think=true --prefill so --template t.jinja in)" = true ]
+    [ "$(inside -D think=true --prefill 'so</think>' --template t.jinja in)" = "" ]
+    t '{{ messages[0].content }}'
+    echo '[{"role":"user","content":"a <think>"}]' >in
+    [ "$(inside --template t.jinja in)" = "" ]
+    # As it is wanted by who reads the answer.
+    run -0 chat-parse --message -d hermes <<<'{"t":"set","s":3,"inside":true}
+{"t":"tokens","s":3,"ids":[1],"text":"so</think>\n\n4"}'
+    [ "$(jq -c '[.reasoning_content, .content]' <<<"$output")" = '["so","4"]' ]
+}

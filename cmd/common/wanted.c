@@ -51,7 +51,8 @@ static int common(struct wanted *w, const struct wire_rec *r, const char *key,
 {
     int64_t logprobs = w->logprobs;
 
-    if (is("t", key, n) || is("s", key, n) || is("id", key, n))
+    if (is("t", key, n) || is("s", key, n) || is("id", key, n) ||
+        is("inside", key, n)) /* for who reads the answer */
         return 1;
     if (is("count", key, n))
         return wire_get_int(&w->count, r, "count", -1, INT64_MAX, e);

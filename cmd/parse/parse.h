@@ -43,6 +43,8 @@ int seq_feed(struct parse *p, uint64_t number, const void *text, size_t n,
              struct err *e);
 /* The tokens R of it. */
 int seq_tokens(struct parse *p, const struct wire_tokens *r, struct err *e);
+/* It begins within reasoning, where that is marked. */
+int seq_inside(struct parse *p, uint64_t number, struct err *e);
 int seq_end(struct parse *p, uint64_t number, struct err *e);
 int seq_end_all(struct parse *p, struct err *e);
 

@@ -165,6 +165,21 @@ static int finish(struct seq *q, struct err *e)
     return r;
 }
 
+int seq_inside(struct parse *p, uint64_t number, struct err *e)
+{
+    const struct chat_style *style =
+        p->o.style ? p->o.style : chat_dialect_style(p->o.dialect);
+    bool inside = p->o.inside;
+    const struct seq *q;
+
+    if (style == chat_style("none"))
+        return 0;
+    p->o.inside = true;
+    q = find(p, number, e);
+    p->o.inside = inside;
+    return q ? 0 : -1;
+}
+
 int seq_end(struct parse *p, uint64_t number, struct err *e)
 {
     struct seq *q = find(p, number, e);

@@ -37,6 +37,9 @@ int source_tokens(struct json_t *own, const struct gguf *g, struct err *e);
 /* request.c: the text for the request O, which is changed. */
 int request_render(struct jinja_text *out, const struct render *r,
                    struct json_t *o, struct err *e);
+/* Does the text for O end within reasoning? */
+bool request_inside(const struct jinja_text *text, const struct render *r,
+                    const struct json_t *o);
 /* What of O are options of the sequence, for its "set" record. */
 struct json_t *request_options(struct json_t *o);
 

@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "chat/chat.h"
 #include "cmd/render/render.h"
 
 /* Words that may stand in a control token, as in <|user|>. */
@@ -203,12 +204,37 @@ static int render(struct jinja_text *out, const struct jinja *t,
 
 static void put_prefill(struct jinja_text *out, const char *p, size_t n)
 {
-    unsigned char *data;
+    unsigned char *data = n ? buf_add(&out->data, n) : NULL;
 
     buf_put(&out->text, p, n);
-    data = buf_add(&out->data, n);
-    if (data && n)
+    if (data)
         memset(data, 1, n);
+}
+
+/* What the assistant's message begins with, N bytes. */
+static const char *prefill_of(const struct render *r, const json_t *o,
+                              size_t *n)
+{
+    const json_t *own = json_object_get(o, "prefill");
+    const char *given = r->prefill ? r->prefill : "";
+
+    *n = json_is_string(own) ? json_string_length(own) : strlen(given);
+    return json_is_string(own) ? json_string_value(own) : given;
+}
+
+/* A tag at the end of a message opens nothing: it must be the template's. */
+bool request_inside(const struct jinja_text *text, const struct render *r,
+                    const json_t *o)
+{
+    size_t n = text->text.n, of_prefill, at, end;
+
+    prefill_of(r, o, &of_prefill);
+    end = at = n - of_prefill;
+    while (end && strchr(" \n", text->text.p[end - 1]))
+        end--;
+    if (!end || text->data.p[end - 1])
+        return chat_ends_inside((const char *)text->text.p + at, of_prefill, 0);
+    return chat_ends_inside((const char *)text->text.p, n, at);
 }
 
 static int check(json_t *o, struct err *e)
@@ -229,15 +255,16 @@ static int check(json_t *o, struct err *e)
 int request_render(struct jinja_text *out, const struct render *r, json_t *o,
                    struct err *e)
 {
-    json_t *tools = json_object_get(o, "tools"), *messages, *vars, *prefill;
+    json_t *tools = json_object_get(o, "tools"), *messages, *vars;
     const struct jinja *t = source_for(r, tools && !json_is_null(tools));
     struct err first = {0}, again = {0};
     int rc = 0;
+    const char *prefill;
+    size_t n;
 
     if (check(o, e))
         return -1;
     messages = json_object_get(o, "messages");
-    prefill = json_object_get(o, "prefill");
     if (r->parse_arguments)
         parse_calls(messages);
     vars = variables(r, o);
@@ -250,10 +277,7 @@ int request_render(struct jinja_text *out, const struct render *r, json_t *o,
     json_decref(vars);
     if (rc)
         return err_set(e, first.code, "%s", first.msg);
-    if (json_is_string(prefill))
-        put_prefill(out, json_string_value(prefill),
-                    json_string_length(prefill));
-    else if (r->prefill)
-        put_prefill(out, r->prefill, strlen(r->prefill));
+    prefill = prefill_of(r, o, &n);
+    put_prefill(out, prefill, n);
     return buf_ok(&out->text, e) || buf_ok(&out->data, e) ? -1 : 0;
 }

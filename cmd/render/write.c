@@ -40,11 +40,13 @@ static int put_end(struct render *r, const char *why, struct err *e)
     return wire_put_end(r->out, &end, e);
 }
 
-static int put_options(struct render *r, json_t *o, struct err *e)
+static int put_options(struct render *r, json_t *o, bool inside, struct err *e)
 {
     json_t *set = request_options(o);
     int rc = set ? 0 : err_nomem(e);
 
+    if (inside)
+        json_object_set_new(set, "inside", json_true());
     if (json_object_size(set))
         rc = wire_put_set(r->out, r->seq, set, e);
     json_decref(set);
@@ -62,7 +64,7 @@ static int put_failure(struct render *r, const char *where, json_t *o,
     r->worst = st > r->worst ? st : r->worst;
     if (!r->out)
         return 0;
-    return put_options(r, o, e) || wire_put_error(r->out, &rec, e) ||
+    return put_options(r, o, false, e) || wire_put_error(r->out, &rec, e) ||
                    put_end(r, "error", e)
                ? -1
                : 0;
@@ -78,7 +80,8 @@ static int put_text(struct render *r, const struct jinja_text *t, json_t *o,
             putchar('\n');
         return 0;
     }
-    return put_options(r, o, e) || put_spans(r, t, e) || put_end(r, "input", e)
+    return put_options(r, o, request_inside(t, r, o), e) ||
+                   put_spans(r, t, e) || put_end(r, "input", e)
                ? -1
                : 0;
 }

@@ -52,6 +52,10 @@ const char *chat_style_name(const struct chat_style *s);
 bool chat_recognise(const struct chat_dialect **d, const struct chat_style **s,
                     const char *p, size_t n);
 
+/* Does the text P[N], of which all tags count, end within reasoning?  What
+ * stands before AT counts only when it ends with a tag and white space. */
+bool chat_ends_inside(const char *p, size_t n, size_t at);
+
 /* ---- reading ---- */
 
 enum chat_kind {

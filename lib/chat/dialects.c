@@ -347,6 +347,47 @@ const char *chat_style_name(const struct chat_style *s)
     return s->name;
 }
 
+/* A tag of a style without its white space. */
+static const char *bare(const char *tag, size_t *n)
+{
+    while (*tag == '\n')
+        tag++;
+    *n = strcspn(tag, "\n");
+    return tag;
+}
+
+/* Behind the last of TAG in P[N]; 0: there is none. */
+static size_t behind_last(const char *p, size_t n, const char *tag)
+{
+    size_t len;
+
+    for (tag = bare(tag, &len); len && n >= len; n--)
+        if (!memcmp(p + n - len, tag, len))
+            return n;
+    return 0;
+}
+
+bool chat_ends_inside(const char *p, size_t n, size_t at)
+{
+    size_t end = at, from, open;
+
+    while (end && (p[end - 1] == '\n' || p[end - 1] == ' '))
+        end--;
+    for (size_t i = 0; i < NSTYLES; i++) {
+        size_t len;
+
+        bare(styles[i].open, &len);
+        from =
+            len && end >= len && behind_last(p + end - len, len, styles[i].open)
+                ? end - len
+                : at;
+        open = behind_last(p + from, n - from, styles[i].open);
+        if (open > behind_last(p + from, n - from, styles[i].close))
+            return true;
+    }
+    return false;
+}
+
 /* ---- which of them a template is ---- */
 
 static bool has(const char *p, size_t n, const char *word)
