@@ -69,14 +69,14 @@ static int options(const struct wire_rec *r, struct err *e)
         return 0;
     if (!p.chosen && choose_by_header(&p, NULL, e))
         return -1;
-    return seq_inside(&p, r->seq, e);
+    return answer_inside(&p, r->seq, e);
 }
 
 static int record(const struct wire_rec *r, const char *name, struct err *e)
 {
     switch (r->kind) {
     case WIRE_HEADER: /* another stream, with its own numbers */
-        if (seq_end_all(&p, e) || choose_by_header(&p, &r->header, e))
+        if (answer_end_all(&p, e) || choose_by_header(&p, &r->header, e))
             return -1;
         break;
     case WIRE_SET:
@@ -86,11 +86,11 @@ static int record(const struct wire_rec *r, const char *name, struct err *e)
     case WIRE_TOKENS:
         if (!p.chosen && choose_by_header(&p, NULL, e))
             return -1;
-        return seq_tokens(&p, &r->tokens, e);
+        return answer_tokens(&p, &r->tokens, e);
     case WIRE_END:
         if (!p.chosen && choose_by_header(&p, NULL, e))
             return -1;
-        if (seq_end(&p, r->seq, e))
+        if (answer_end(&p, r->seq, e))
             return -1;
         break;
     case WIRE_ERROR:
@@ -121,7 +121,7 @@ static int parse_stream(int fd, const char *name, struct err *e)
             got = -1;
             break;
         }
-    if (seq_end_all(&p, got ? NULL : e))
+    if (answer_end_all(&p, got ? NULL : e))
         got = -1;
     wire_in_close(in);
     return got;
@@ -140,11 +140,11 @@ static int parse_text(int fd, const char *name, struct err *e)
             continue;
         if (n < 0)
             return err_set(e, ERR_IO, "%s: %s", name, strerror(errno));
-        if (seq_feed(&p, number, b, (size_t)n, e))
+        if (answer_feed(&p, number, b, (size_t)n, e))
             return -1;
         flush(NULL);
     }
-    return seq_end(&p, number++, e);
+    return answer_end(&p, number++, e);
 }
 
 static int input(void *arg, int fd, const char *name, struct err *e)

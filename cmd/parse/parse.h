@@ -38,15 +38,15 @@ void choose_free(struct parse *p);
 /* --list: those that there are, or the one that was chosen. */
 void choose_list(const struct parse *p);
 
-/* seq.c: the answers of a stream, by number. */
-int seq_feed(struct parse *p, uint64_t number, const void *text, size_t n,
-             struct err *e);
+/* answer.c: the answers of a stream, by number. */
+int answer_feed(struct parse *p, uint64_t number, const void *text, size_t n,
+                struct err *e);
 /* The tokens R of it. */
-int seq_tokens(struct parse *p, const struct wire_tokens *r, struct err *e);
+int answer_tokens(struct parse *p, const struct wire_tokens *r, struct err *e);
 /* It begins within reasoning, where that is marked. */
-int seq_inside(struct parse *p, uint64_t number, struct err *e);
-int seq_end(struct parse *p, uint64_t number, struct err *e);
-int seq_end_all(struct parse *p, struct err *e);
+int answer_inside(struct parse *p, uint64_t number, struct err *e);
+int answer_end(struct parse *p, uint64_t number, struct err *e);
+int answer_end_all(struct parse *p, struct err *e);
 
 /* write.c: messages from FD as text, each with a NUL behind it if NUL. */
 int write_messages(const struct parse *p, int fd, const char *name, bool nul,

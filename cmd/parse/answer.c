@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * seq.c - one answer: its tokens to text, its text to events, and these out. */
+ * answer.c - one answer: its tokens to text, its text to events, these out. */
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,15 +102,15 @@ static struct seq *find(struct parse *p, uint64_t number, struct err *e)
     return q;
 }
 
-int seq_feed(struct parse *p, uint64_t number, const void *text, size_t n,
-             struct err *e)
+int answer_feed(struct parse *p, uint64_t number, const void *text, size_t n,
+                struct err *e)
 {
     struct seq *q = find(p, number, e);
 
     return q ? chat_feed(q->chat, text, n, e) : -1;
 }
 
-int seq_tokens(struct parse *p, const struct wire_tokens *r, struct err *e)
+int answer_tokens(struct parse *p, const struct wire_tokens *r, struct err *e)
 {
     struct seq *q = find(p, r->seq, e);
     unsigned flags = TOK_SHOW_SPECIAL;
@@ -165,7 +165,7 @@ static int finish(struct seq *q, struct err *e)
     return r;
 }
 
-int seq_inside(struct parse *p, uint64_t number, struct err *e)
+int answer_inside(struct parse *p, uint64_t number, struct err *e)
 {
     const struct chat_style *style =
         p->o.style ? p->o.style : chat_dialect_style(p->o.dialect);
@@ -180,7 +180,7 @@ int seq_inside(struct parse *p, uint64_t number, struct err *e)
     return q ? 0 : -1;
 }
 
-int seq_end(struct parse *p, uint64_t number, struct err *e)
+int answer_end(struct parse *p, uint64_t number, struct err *e)
 {
     struct seq *q = find(p, number, e);
     int r = q ? finish(q, e) : -1;
@@ -188,7 +188,7 @@ int seq_end(struct parse *p, uint64_t number, struct err *e)
     return shift(e) ? -1 : r;
 }
 
-int seq_end_all(struct parse *p, struct err *e)
+int answer_end_all(struct parse *p, struct err *e)
 {
     int r = 0;
 
