@@ -115,6 +115,9 @@ says() {
     says 'thequick brown' --ban-regex 'q[a-h]'
     fails 2 "matches the empty text" llm-decode --ban-regex 'a*' m.gguf
     fails 2 "--ban-regex: " llm-decode --ban-regex '(' m.gguf
+    for p in '^b' 'b$' 'a(?=b)' 'a(?!b)'; do
+        fails 2 "look-ahead are not supported" llm-decode --ban-regex "$p" m.gguf
+    done
 }
 
 @test "bans of a sequence come besides those of all; stop strings in place" {

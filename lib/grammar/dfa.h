@@ -22,11 +22,17 @@ struct dfa_range {
     uint32_t first, last; /* inclusive */
 };
 
-/* The texts that PATTERN (UTF-8, ECMA-262 with the u flag) matches: whole, or
- * with SEARCH anywhere in them.  ERR_FORMAT names the offset; ERR_UNSUPPORTED
- * what is not regular (back references), or not known (look-behind). */
-int dfa_regex(struct dfa **out, const char *pattern, size_t n, bool search,
-              struct err *e);
+enum dfa_where {
+    DFA_WHOLE,    /* all of a text is as the pattern says */
+    DFA_ANYWHERE, /* some part of it */
+    DFA_PART,     /* the text is such a part of another that is not known: ^, $
+                     and look-ahead are not supported */
+};
+/* The texts that PATTERN (UTF-8, ECMA-262 with the u flag) matches.  ERR_FORMAT
+ * names the offset; ERR_UNSUPPORTED what is not regular (back references), or
+ * not known (look-behind). */
+int dfa_regex(struct dfa **out, const char *pattern, size_t n,
+              enum dfa_where where, struct err *e);
 /* One text; all texts of MIN to MAX code points (MAX -1: or more). */
 int dfa_text(struct dfa **out, const char *utf8, size_t n, struct err *e);
 int dfa_length(struct dfa **out, int64_t min, int64_t max, struct err *e);

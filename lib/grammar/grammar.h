@@ -54,6 +54,10 @@ int grammar_gbnf(struct grammar **out, const char *text, size_t n,
 /* The whole text matches (ECMA-262 syntax, u flag; ^ and $ are allowed). */
 int grammar_regex(struct grammar **out, const char *text, size_t n,
                   const struct grammar_vocab *v, struct err *e);
+/* The same of texts that are looked for in others: neither ^ and $ nor
+ * look-ahead, which would ask what stands around them. */
+int grammar_regex_part(struct grammar **out, const char *text, size_t n,
+                       struct err *e);
 int grammar_schema(struct grammar **out, const char *json, size_t n,
                    const struct grammar_vocab *v, struct err *e);
 /* Any JSON value (RFC 8259). */

@@ -12,7 +12,7 @@ static int terminals(uint32_t *number, uint32_t *string, struct build *b,
     static const char pattern[] =
         "-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][-+]?[0-9]+)?";
     struct dfa *n = NULL, *any = NULL, *s = NULL;
-    int rc = dfa_regex(&n, pattern, sizeof pattern - 1, false, e) ||
+    int rc = dfa_regex(&n, pattern, sizeof pattern - 1, DFA_WHOLE, e) ||
              dfa_length(&any, 0, -1, e) || dfa_json(&s, any, e);
 
     if (!rc) {

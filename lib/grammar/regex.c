@@ -29,6 +29,7 @@ struct parser {
     const unsigned char *text;
     size_t n, i;
     int depth;
+    bool part;          /* of a text that is not known */
     struct buf node;    /* struct node; 0 is none */
     struct intern sets; /* as nfa_set() wants them */
     struct err *e;
@@ -334,6 +335,9 @@ bad:
 
 /* ---- terms ---- */
 
+static const char around[] =
+    "^, $ and look-ahead are not supported where the text goes on";
+
 /* After "(". */
 static uint32_t group(struct parser *p)
 {
@@ -344,6 +348,8 @@ static uint32_t group(struct parser *p)
     if (take(p, "?<=") || take(p, "?<!"))
         return fail(p, ERR_UNSUPPORTED, "look-behind is not supported");
     if (take(p, "?=") || take(p, "?!")) {
+        if (p->part)
+            return fail(p, ERR_UNSUPPORTED, around);
         is_look = true;
         look.negated = p->text[p->i - 1] == '!';
     } else if (take(p, "?<")) {
@@ -377,6 +383,8 @@ static uint32_t atom(struct parser *p)
     int c = p->text[p->i];
 
     if (c == '^' || c == '$') {
+        if (p->part)
+            return fail(p, ERR_UNSUPPORTED, around);
         p->i++;
         return add(p, (struct node){.kind = c == '^' ? BEGIN : LAST});
     }
@@ -603,11 +611,13 @@ static uint32_t emit(struct emitter *x, uint32_t i, uint32_t next)
     return next;
 }
 
-int dfa_regex(struct dfa **out, const char *pattern, size_t n, bool search,
-              struct err *e)
+int dfa_regex(struct dfa **out, const char *pattern, size_t n,
+              enum dfa_where where, struct err *e)
 {
+    bool search = where == DFA_ANYWHERE;
     struct err mine = {0};
-    struct parser p = {(const unsigned char *)pattern, n, .e = &mine};
+    struct parser p = {(const unsigned char *)pattern, n,
+                       .part = where == DFA_PART, .e = &mine};
     struct emitter x = {.p = &p};
     uint32_t root, start = 0;
     int rc = -1;

@@ -190,7 +190,7 @@ int schema_made(struct schema *s, const struct schema_at *at, int kind,
         return 0;
     }
     if (kind == 'p') {
-        rc = dfa_regex(&d, text, n, true, s->e);
+        rc = dfa_regex(&d, text, n, DFA_ANYWHERE, s->e);
     } else if (kind == 'f') {
         rc = schema_format(s, at, text, &d);
     } else {

@@ -159,7 +159,7 @@ int schema_format(struct schema *s, const struct schema_at *at,
         put_time(&b);
     if (buf_ok(&b, s->e))
         return -1;
-    rc = dfa_regex(&all, (const char *)b.p, b.n, false, s->e);
+    rc = dfa_regex(&all, (const char *)b.p, b.n, DFA_WHOLE, s->e);
     buf_free(&b);
     if (rc || strcmp(name, "hostname")) {
         *out = all;

@@ -32,7 +32,7 @@ static int character(struct schema_write *w)
     struct dfa *d;
     uint32_t both[2];
 
-    if (dfa_regex(&d, escaped, sizeof escaped - 1, false, w->s->e))
+    if (dfa_regex(&d, escaped, sizeof escaped - 1, DFA_WHOLE, w->s->e))
         return -1;
     both[0] = build_dfa(w->b, d);
     both[1] = build_class(w->b, other, 3, true);

@@ -51,7 +51,7 @@ int stop_add_regex(struct stop_set *s, const void *p, size_t n, struct err *e)
     if (!re)
         return err_nomem(e);
     re->refs = 1;
-    if (grammar_regex(&re->g, p, n, NULL, e)) {
+    if (grammar_regex_part(&re->g, p, n, e)) {
         free(re);
         return -1;
     }

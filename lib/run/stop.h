@@ -25,8 +25,8 @@ struct stop_set {
 
 /* Add a copy of P[N]; ERR_USAGE when it is empty. */
 int stop_add(struct stop_set *s, const void *p, size_t n, struct err *e);
-/* The texts that match a regular expression of grammar_regex(), as soon as they
- * do; ERR_USAGE also when the empty text does. */
+/* The texts that match a regular expression of grammar_regex_part(), as soon
+ * as they do; ERR_USAGE also when the empty text does. */
 int stop_add_regex(struct stop_set *s, const void *p, size_t n, struct err *e);
 int stop_copy(struct stop_set *to, const struct stop_set *from, struct err *e);
 void stop_free(struct stop_set *s);
