@@ -367,3 +367,13 @@ END
 {"t":"tokens","s":3,"ids":[1],"text":"so</think>\n\n4"}'
     [ "$(jq -c '[.reasoning_content, .content]' <<<"$output")" = '["so","4"]' ]
 }
+
+@test "keys of a request that are of another type are no keys that are absent" {
+    t x
+    run -3 render --template t.jinja <<<'{"messages":[],"prefill":5}'
+    [[ $output == *'"prefill" is no string' ]]
+    run -3 render --template t.jinja <<<'{"messages":[],"chat_template_kwargs":[1]}'
+    [[ $output == *'"chat_template_kwargs" is no object' ]]
+    run -0 render --template t.jinja <<<'{"messages":[],"prefill":null,"chat_template_kwargs":null}'
+    [ "$output" = x ]
+}

@@ -239,7 +239,9 @@ bool request_inside(const struct jinja_text *text, const struct render *r,
 
 static int check(json_t *o, struct err *e)
 {
-    json_t *messages = json_object_get(o, "messages"), *m;
+    json_t *messages = json_object_get(o, "messages"), *m,
+           *kwargs = json_object_get(o, "chat_template_kwargs"),
+           *prefill = json_object_get(o, "prefill");
     size_t i;
 
     if (!json_is_array(messages))
@@ -249,6 +251,10 @@ static int check(json_t *o, struct err *e)
         if (!json_is_object(m))
             return err_set(e, ERR_FORMAT, "message %zu is no object", i);
     }
+    if (kwargs && !json_is_null(kwargs) && !json_is_object(kwargs))
+        return err_set(e, ERR_FORMAT, "\"chat_template_kwargs\" is no object");
+    if (prefill && !json_is_null(prefill) && !json_is_string(prefill))
+        return err_set(e, ERR_FORMAT, "\"prefill\" is no string");
     return 0;
 }
 
