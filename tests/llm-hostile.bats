@@ -141,7 +141,7 @@ setup() {
         llm-prefill -q --no-logits --kv-out state big.gguf $f >/dev/null
         llm-prefill -q --no-logits big.gguf $f >all
         for o in error shift; do
-            run -6 --separate-stderr llm-decode -c 64 -n 3 --overflow $o -f json big.gguf short all short
+            run -6 --separate-stderr llm-decode -c 64 -n 3 --ignore-eos --overflow $o -f json big.gguf short all short
             [[ $stderr == *"the state's "*" tokens are more than the context of 64" ]]
             [ "$(jq -r 'select(.t == "end").why' <<<"$output" | xargs)" = "length error length" ]
         done
