@@ -52,8 +52,8 @@ CLI   := $(wildcard cmd/common/*.c)
 CMDS  := $(patsubst cmd/%.c,%,$(wildcard cmd/*.c))
 # Programs that are mostly the same code are one file: it is named as the first
 # of them, and the others are links to it.
-LLM   := $(filter $(CMDS),llm-decode llm-prefill llm-score llm-spec)
-TEXT  := $(filter $(CMDS),tok-encode chat-parse chat-render gguf-inspect grammar-check tok-decode)
+LLM   := $(filter $(CMDS),llm-decode gguf-quantize llm-bench llm-embed llm-prefill llm-score llm-spec)
+TEXT  := $(filter $(CMDS),tok-encode chat-parse chat-render gguf-convert gguf-inspect gguf-set gguf-split grammar-check tok-decode)
 LINKS := $(filter-out $(firstword $(LLM)) $(firstword $(TEXT)),$(LLM) $(TEXT))
 FILES := $(filter-out $(LINKS),$(CMDS))
 ARCHS := $(sort $(patsubst lib/model/arch/%.c,%,$(wildcard lib/model/arch/*.c)))

@@ -130,7 +130,8 @@ enum be_slot {
 };
 
 enum be_opcode {
-    BE_EMBED,      /* out = row tok of w, * scale */
+    BE_EMBED,      /* out = row tok of w, * scale; or the row of the position,
+                      or of the step's TYPE */
     BE_NORM,       /* out = norm(in) * w (+ bias) */
     BE_NORM_HEADS, /* out in place, each of HEADS heads by itself, * w
                       [head_dim] */
@@ -145,7 +146,8 @@ enum be_opcode {
                    w3 (act(w in) * (w2 in)) */
     BE_GATE,    /* out *= sigmoid(w in): one number a column */
     BE_ADD,     /* out += in * scale */
-    BE_LOGITS,  /* w in (+ bias), * scale, softcap: of the columns wanted */
+    BE_LOGITS,  /* w in (+ bias), * scale, softcap: of the columns wanted;
+                   without w: IN itself, which is N_VOCAB wide */
 };
 
 enum {
@@ -154,6 +156,10 @@ enum {
     BE_PAIRS = 4,         /* ROPE: elements 2i and 2i + 1, else i and i + n/2 */
     BE_ROUTE_SIGMOID = 8, /* scores are sigmoids, else a softmax over all */
     BE_ROUTE_NORM = 16,   /* the weights chosen add up to 1 */
+    BE_BY_POSITION = 32,  /* EMBED: the row of the position; */
+    BE_BY_TYPE = 64,      /* or of the type; out += with ACCUMULATE */
+    BE_BOTH = 128,        /* ATTEND: a column sees all of its sequence in this
+                             step, or, with a window, WINDOW / 2 to each side */
 };
 
 /* A table of rotations: angle of pair i at position p is p * freq[i], cos and
@@ -189,6 +195,9 @@ struct be_plan_desc {
     const struct be_rope *rope;
     int nrope;
     int n_vocab; /* of LOGITS */
+    /* Columns that see each other both ways: no step has more.  0: there are
+     * none such, and steps have any size. */
+    int block;
 };
 
 /* Check every width, weight and index, and compile.  DESC is not kept.
@@ -204,6 +213,7 @@ struct be_step {
     int ncol;
     const int32_t *tok, *pos; /* [ncol] */
     const int32_t *seq;       /* [ncol]: a row of PAGES */
+    const int32_t *type;      /* [ncol]: of BE_BY_TYPE; NULL: all 0 */
     /* pages[g][seq * npage[g] + i] is the page of positions i * BE_PAGE and on
      * in group g; -1 where none is kept.  STORE writes, so the page of each
      * column's position must belong to its sequence alone. */
