@@ -159,12 +159,26 @@ static int check_attend(struct cpu_plan *p, struct cpu_op *op, struct err *e)
     return 0;
 }
 
+/* LOGITS without a weight. */
+static int check_result(const struct cpu_plan *p, const struct be_op *o,
+                        struct err *e)
+{
+    if (o->bias || o->act != BE_NOACT || o->scale != 1 || o->softcap != 0)
+        return err_set(e, ERR_UNSUPPORTED, "results that are changed");
+    if (p->width[o->in] != p->n_vocab || p->n_vocab < 1)
+        return err_set(e, ERR_FORMAT, "results of %d floats, there are %d",
+                       p->n_vocab, p->width[o->in]);
+    return 0;
+}
+
 /* MUL, GLU, LOGITS and ROUTE. */
 static int check_product(struct cpu_plan *p, struct cpu_op *op, struct err *e)
 {
     struct be_op *o = &op->o;
     bool glu = o->op == BE_GLU;
 
+    if (o->op == BE_LOGITS && !o->w)
+        return check_result(p, o, e);
     if (weight(&op->w, p->b, o->w, BE_MATRIX, "product", e) ||
         (glu && weight(&op->w2, p->b, o->w2, BE_MATRIX, "product", e)) ||
         vector(&op->bias, p->b, o->bias, op->w->n_out, e) || act_ok(o->act, e))

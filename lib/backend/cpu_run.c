@@ -64,6 +64,13 @@ static void add(struct cpu_ctx *x, const struct cpu_op *op, int c)
         x->k->axpy(cpu_out(x, op, c), op->o.scale, cpu_in(x, op, c), n);
 }
 
+static void result(struct cpu_ctx *x, const struct cpu_op *op, int c)
+{
+    size_t n = (size_t)x->p->n_vocab;
+
+    memcpy(x->logits + (size_t)c * n, cpu_in(x, op, c), n * sizeof(float));
+}
+
 void cpu_run_column(struct cpu_ctx *x, struct cpu_op *op, int c)
 {
     switch (op->o.op) {
@@ -78,6 +85,9 @@ void cpu_run_column(struct cpu_ctx *x, struct cpu_op *op, int c)
         break;
     case BE_ADD:
         add(x, op, c);
+        break;
+    case BE_LOGITS:
+        result(x, op, c);
         break;
     default:
         assert(!"an operation on columns");

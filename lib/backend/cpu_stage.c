@@ -15,8 +15,8 @@
 
 bool cpu_stage_product(const struct cpu_op *op)
 {
-    return op->o.op == BE_MUL || op->o.op == BE_GLU || op->o.op == BE_LOGITS ||
-           op->o.op == BE_ROUTE;
+    return op->o.op == BE_MUL || op->o.op == BE_GLU || op->o.op == BE_ROUTE ||
+           (op->o.op == BE_LOGITS && op->w);
 }
 
 static bool heads(const struct cpu_op *op)

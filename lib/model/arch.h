@@ -21,6 +21,7 @@ enum {
     ARCH_PAIRS = 1,     /* rope turns elements 2i and 2i + 1 */
     ARCH_LAYERNORM = 2, /* norms subtract the mean and have a bias */
     ARCH_EXPERTS = 4,   /* may have experts: expert_count */
+    ARCH_BOTH = 8,      /* an encoder: columns see each other both ways */
 };
 
 struct arch {
@@ -37,6 +38,7 @@ struct build {
     struct params p;
     int context;       /* positions asked for; may differ from P's */
     bool slide;        /* no layer sees more than those */
+    bool embed;        /* results are hidden states */
     struct arena *mem; /* the model's: what lives as long as it */
     struct err *e;
     bool bad; /* *E says why */

@@ -2,6 +2,7 @@
 #include "model/bind.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "model/arch.h"
@@ -178,12 +179,26 @@ const float *bind_floats(struct build *b, const char *name, int n)
     return f;
 }
 
+/* Those behind the last norm: whoever makes embeddings of its output reads
+ * what he needs of them, and the head for logits has nothing to do there. */
+static bool behind(struct gguf_str name)
+{
+    static const char *const begin[] = {"cls.", "dense_2.", "dense_3.",
+                                        "output."};
+
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        if (name.n > strlen(begin[i]) &&
+            !memcmp(name.p, begin[i], strlen(begin[i])))
+            return true;
+    return false;
+}
+
 void bind_unknown(struct build *b)
 {
     for (size_t i = 0; i < gguf_ntensor(b->g) && !b->bad; i++) {
         const struct gguf_tensor *t = gguf_tensor_at(b->g, i);
 
-        if (!b->tensor_seen[i])
+        if (!b->tensor_seen[i] && !(b->embed && behind(t->name)))
             arch_fail(
                 b, ERR_UNSUPPORTED, "tensor '%.*s' is not supported in '%s'",
                 t->name.n > 80 ? 80 : (int)t->name.n, t->name.p, b->arch->name);

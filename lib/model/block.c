@@ -320,6 +320,12 @@ void block_shared_expert(struct build *b, int layer)
                           .scale = 1});
 }
 
+void block_result(struct build *b, enum be_slot from)
+{
+    put(b, (struct be_op){
+               .op = BE_LOGITS, .in = from, .act = BE_NOACT, .scale = 1});
+}
+
 void block_head(struct build *b, bool with_bias)
 {
     const char *name =
@@ -327,6 +333,10 @@ void block_head(struct build *b, bool with_bias)
     be_w w, v = 0;
 
     block_norm(b, -1, "output_norm", BE_X, BE_N);
+    if (b->embed) {
+        block_result(b, BE_N);
+        return;
+    }
     w = bind_matrix(b, -1, name, b->p.dim, b->n_vocab, 0, 0);
     if (with_bias)
         v = bind_vector(b, -1, "output.bias", b->n_vocab, 0);

@@ -35,7 +35,10 @@ void block_experts(struct build *b, int layer);
 /* The expert that is always used, times a gate of its own. */
 void block_shared_expert(struct build *b, int layer);
 
-/* The last norm, and logits; the embedding serves when there is no output. */
+/* The last norm, and logits; the embedding serves when there is no output.
+ * When embeddings are wanted, the norm is the result. */
 void block_head(struct build *b, bool bias);
+/* The result is slot FROM. */
+void block_result(struct build *b, enum be_slot from);
 
 #endif

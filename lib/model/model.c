@@ -24,7 +24,8 @@ struct model {
     struct be *be;
     struct be_plan *plan;
     const struct arch *arch;
-    int n_vocab, context, trained;
+    int n_vocab, width, context, trained;
+    enum model_pooling pooling;
     char id[33];
     struct kv_config kv;
     struct arena mem;
@@ -42,7 +43,8 @@ int arch_fail(struct build *b, enum err_code code, const char *fmt, ...)
     return err_set(b->e, code, "%s: %s", gguf_path(b->g), text);
 }
 
-static const struct arch *find_arch(const struct gguf *g, struct err *e)
+static const struct arch *find_arch(const struct gguf *g, bool embed,
+                                    struct err *e)
 {
     struct gguf_str s;
     int r = gguf_get_str(&s, g, "general.architecture", e);
@@ -55,14 +57,22 @@ static const struct arch *find_arch(const struct gguf *g, struct err *e)
         return NULL;
     }
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
-        if (s.n == strlen(archs[i]->name) && !memcmp(s.p, archs[i]->name, s.n))
-            return archs[i];
+        if (s.n == strlen(archs[i]->name) &&
+            !memcmp(s.p, archs[i]->name, s.n)) {
+            if (embed || !(archs[i]->flags & ARCH_BOTH))
+                return archs[i];
+            err_set(e, ERR_UNSUPPORTED,
+                    "%s: architecture '%s' makes embeddings: llm-embed",
+                    gguf_path(g), archs[i]->name);
+            return NULL;
+        }
     err_set(e, ERR_UNSUPPORTED, "%s: architecture '%.*s' is not supported",
             gguf_path(g), s.n > 80 ? 80 : (int)s.n, s.p);
     return NULL;
 }
 
-/* What the cache of K and V must know. */
+/* What the cache of K and V must know.  Where columns see each other both ways,
+ * all of a sequence is there at once. */
 static int set_kv(struct model *m, const struct build *b,
                   const struct model_opts *o)
 {
@@ -71,10 +81,11 @@ static int set_kv(struct model *m, const struct build *b,
     if (!y)
         return err_nomem(b->e);
     for (int l = 0; l < b->p.nlayer; l++)
-        y[l] = (struct kv_layer){.heads = b->p.layer[l].kv_heads,
-                                 .dk = b->p.dk,
-                                 .dv = b->p.dv,
-                                 .window = params_window(b, l)};
+        y[l] = (struct kv_layer){
+            .heads = b->p.layer[l].kv_heads,
+            .dk = b->p.dk,
+            .dv = b->p.dv,
+            .window = b->arch->flags & ARCH_BOTH ? 0 : params_window(b, l)};
     gguf_model_id(m->id, m->g);
     m->kv = (struct kv_config){
         .nlayer = b->p.nlayer,
@@ -105,8 +116,11 @@ static int make(struct model *m, struct build *b, const struct model_opts *o)
     memcpy(d.width, b->width, sizeof d.width);
     d.rope = b->rope;
     d.nrope = b->nrope;
-    d.n_vocab = b->n_vocab;
+    d.n_vocab = b->embed ? b->p.dim : b->n_vocab;
+    d.block = b->arch->flags & ARCH_BOTH ? b->context : 0;
     m->n_vocab = b->n_vocab;
+    m->width = d.n_vocab;
+    m->pooling = (enum model_pooling)b->p.pooling;
     m->context = b->context;
     m->trained = b->p.context;
     if (be_plan_new(&m->plan, m->be, &d, b->e))
@@ -117,7 +131,7 @@ static int make(struct model *m, struct build *b, const struct model_opts *o)
 int model_open(struct model **out, const struct gguf *g, struct be *be,
                const struct model_opts *o, struct err *e)
 {
-    const struct arch *arch = find_arch(g, e);
+    const struct arch *arch = find_arch(g, o->embed, e);
     struct model *m;
     struct build b = {.g = g, .be = be, .arch = arch, .e = e};
     struct err here = {0};
@@ -137,6 +151,7 @@ int model_open(struct model **out, const struct gguf *g, struct be *be,
     m->arch = arch;
     b.context = o->context;
     b.slide = o->slide;
+    b.embed = o->embed;
     b.mem = &m->mem;
     b.e = e ? e : &here;
     b.key_seen = calloc(gguf_nkey(g) + 1, 1);
@@ -181,6 +196,21 @@ const struct gguf *model_gguf(const struct model *m)
 int model_n_vocab(const struct model *m)
 {
     return m->n_vocab;
+}
+
+int model_width(const struct model *m)
+{
+    return m->width;
+}
+
+bool model_both(const struct model *m)
+{
+    return m->arch->flags & ARCH_BOTH;
+}
+
+enum model_pooling model_pooling(const struct model *m)
+{
+    return m->pooling;
 }
 
 int model_context(const struct model *m)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * model.h - a GGUF model made ready to run: tokens to logits.
+ * model.h - a GGUF model made ready to run: tokens to logits, or to hidden
+ * states.
  *
  *     gguf_open(&g, path, &e);
  *     be_open(&be, "cpu", &o, &e);
@@ -25,6 +26,9 @@ struct model_opts {
     enum kern_kv ktype, vtype;
     bool slide; /* no layer sees more than CONTEXT positions back, and
                    sequences may go beyond them */
+    /* The results of be_run() are what the last norm gives, not logits.  It is
+     * all that an encoder can. */
+    bool embed;
 };
 
 /* G and BE must outlive *out.  Sets up plan and weights, not the KV pages. */
@@ -38,6 +42,21 @@ const struct gguf *model_gguf(const struct model *m);
 /* Rows of the output: logits of a column.  Ids at or beyond the tokenizer's
  * count have no text and are never sampled. */
 int model_n_vocab(const struct model *m);
+/* Floats of a result: model_n_vocab(), or, of what embeds, the hidden size. */
+int model_width(const struct model *m);
+/* Do columns see each other both ways?  Then a step holds whole sequences, and
+ * at most model_context() columns.  Never so in decoders. */
+bool model_both(const struct model *m);
+/* How the file says that results become one vector. */
+enum model_pooling {
+    MODEL_POOL_UNSAID = -1,
+    MODEL_POOL_NONE,
+    MODEL_POOL_MEAN,
+    MODEL_POOL_CLS,
+    MODEL_POOL_LAST,
+    MODEL_POOL_RANK
+};
+enum model_pooling model_pooling(const struct model *m);
 /* Positions that a sequence may have, and those the model was made for. */
 int model_context(const struct model *m);
 int model_trained_context(const struct model *m);

@@ -219,6 +219,9 @@ void params_read(struct build *b)
     /* 0, as some files say, is the default. */
     if (params_num(b, "attention.scale", 0, 0, 1e6) > 0)
         p->attn_scale = (float)params_num(b, "attention.scale", 0, 0, 1e6);
+    p->pooling = params_has(b, "pooling_type")
+                     ? params_int(b, "pooling_type", 0, 0, 4)
+                     : -1;
     if (!b->context)
         b->context = p->context;
 }
@@ -257,6 +260,11 @@ int params_window(const struct build *b, int l)
 static const char *const harmless[] = {
     "vocab_size",
     "tensor_data_layout",
+    "classifier.output_labels",
+    "dense_2_feat_in",
+    "dense_2_feat_out",
+    "dense_3_feat_in",
+    "dense_3_feat_out",
     "feed_forward_length",
     "expert_feed_forward_length",
     "expert_shared_feed_forward_length",

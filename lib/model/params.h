@@ -32,6 +32,7 @@ struct params {
     float attn_softcap, softcap; /* 0: none */
     float temp_scale;            /* attention sharper with the position; 0 */
     int temp_period;
+    int pooling;                /* as model_pooling() has it */
     struct params_layer *layer; /* [nlayer] */
 };
 

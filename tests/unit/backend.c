@@ -94,8 +94,13 @@ static int dev_run(struct dev *d, int n, const int32_t *tok, const int32_t *pos,
                    const int32_t *seq, const uint8_t *want, float *logits,
                    struct err *e)
 {
-    struct be_step s = {n,          tok, pos, seq, {d->pages[0], d->pages[1]},
-                        {ROW, ROW}, want};
+    struct be_step s = {.ncol = n,
+                        .tok = tok,
+                        .pos = pos,
+                        .seq = seq,
+                        .pages = {d->pages[0], d->pages[1]},
+                        .npage = {ROW, ROW},
+                        .want = want};
     const float *got;
     size_t nwant = 0;
 

@@ -15,6 +15,42 @@ static void tokens(int32_t *t, int n)
 
 /* ---- what is computed ---- */
 
+static double furthest(const float *got, const double *want, int n)
+{
+    double worst = 0;
+
+    for (int i = 0; i < n; i++) {
+        double d = fabs((double)got[i] - want[i]);
+
+        worst = d > worst || d != d ? d : worst;
+    }
+    return worst;
+}
+
+/* The same model as one that embeds. */
+static void check_hidden(const struct gguf *g, const struct m_arch *a,
+                         int number, const double *want)
+{
+    struct runner_opts o = {
+        .threads = 2, .cpu_mask = ~0u, .kv = KV_F32, .embed = true};
+    struct runner r = {0};
+    struct err e = {0};
+    int32_t t[NTOK];
+    float got[NTOK * M_DIM], again[NTOK * M_DIM];
+    int bad;
+
+    tokens(t, NTOK);
+    bad = runner_open(&r, g, &o, &e) || model_width(r.m) != M_DIM ||
+          runner_run(&r, t, 0, NTOK, RUN_ALL, got, &e);
+    ok(!bad && furthest(got, want, NTOK * M_DIM) < 1e-4,
+       "%s %d: hidden states differ by %.2g %s", a->name, number,
+       bad ? NAN : furthest(got, want, NTOK * M_DIM), e.msg);
+    ok(!bad && !runner_chunks(&r, t, NTOK, 3, again, &e) &&
+           !memcmp(got, again, sizeof got),
+       "%s %d: hidden states in threes", a->name, number);
+    runner_close(&r);
+}
+
 static void check_arch(const struct m_arch *a, int number)
 {
     static struct tiny m;
@@ -24,27 +60,24 @@ static void check_arch(const struct m_arch *a, int number)
     struct runner r = {0};
     struct err e = {0};
     int32_t t[NTOK];
-    double want[NTOK * M_VOCAB], worst = 0;
+    double want[NTOK * M_VOCAB], hidden[NTOK * M_DIM], worst;
     float got[NTOK * M_VOCAB], again[NTOK * M_VOCAB];
 
     m_make(&m, a, 77 + (uint64_t)number);
     file = m_pack(&m);
     tokens(t, NTOK);
-    naive_run(&m, t, NTOK, want);
+    naive_run(&m, t, NTOK, hidden, want);
     if (!ok(!gguf_open_memory(&g, "tiny", &file, 1, &e) &&
                 !runner_open(&r, g, &o, &e) &&
                 !runner_run(&r, t, 0, NTOK, RUN_ALL, got, &e),
             "%s %d: runs %s", a->name, number, e.msg))
         goto out;
-    for (int i = 0; i < NTOK * M_VOCAB; i++) {
-        double d = fabs((double)got[i] - want[i]);
-
-        worst = d > worst || d != d ? d : worst;
-    }
+    worst = furthest(got, want, NTOK * M_VOCAB);
     ok(worst < 1e-4, "%s %d: logits differ by %.2g", a->name, number, worst);
     ok(!runner_chunks(&r, t, NTOK, 1, again, &e) &&
            !memcmp(got, again, sizeof got),
        "%s %d: token by token", a->name, number);
+    check_hidden(g, a, number, hidden);
 out:
     runner_close(&r);
     gguf_close(g);
@@ -126,7 +159,8 @@ static const struct bad_key {
     {0, "final_logit_softcapping", GGUF_F32, 30, ERR_UNSUPPORTED},
     {0, "attn_logit_softcapping", GGUF_F32, 50, ERR_UNSUPPORTED},
     {0, "logit_scale", GGUF_F32, 0.5, ERR_UNSUPPORTED},
-    {0, "pooling_type", GGUF_U32, 3, ERR_UNSUPPORTED},
+    {0, "pooling_type", GGUF_U32, 5, ERR_FORMAT},
+    {0, "pooling_type", GGUF_I32, -1, ERR_FORMAT},
     {0, "something.new", GGUF_U32, 3, ERR_UNSUPPORTED},
     {0, "expert_count", GGUF_U32, 4, ERR_FORMAT},
     {2, "expert_count", GGUF_U32, 0, ERR_FORMAT},

@@ -281,9 +281,10 @@ static inline void n_layer(struct naive *s, int l, int pos)
         x[i] += res * z[i];
 }
 
-/* LOGITS[n][M_VOCAB] of tokens T[N]. */
+/* HIDDEN[n][M_DIM], what the last norm gives, and LOGITS[n][M_VOCAB] of tokens
+ * T[N]. */
 static inline void naive_run(struct tiny *m, const int32_t *t, int n,
-                             double *logits)
+                             double *hidden, double *logits)
 {
     const struct m_arch *a = m->a;
     struct naive *s = calloc(1, sizeof *s);
@@ -301,7 +302,7 @@ static inline void naive_run(struct tiny *m, const int32_t *t, int n,
         for (int p = 0; p < n; p++)
             n_layer(s, l, p);
     for (int p = 0; p < n; p++) {
-        double z[M_DIM], *y = logits + p * M_VOCAB;
+        double *z = hidden + p * M_DIM, *y = logits + p * M_VOCAB;
 
         n_norm(s, z, -1, "output_norm", s->x[p]);
         n_mul(s, y, -1, a->flags & M_OUTPUT ? "output" : "token_embd", z, M_DIM,

@@ -61,6 +61,7 @@ struct runner_opts {
     unsigned cpu_mask;
     enum kern_kv kv;
     int context, room; /* ROOM: positions kept, when not all of the context */
+    bool embed;
 };
 
 static inline int runner_open(struct runner *r, const struct gguf *g,
@@ -68,8 +69,10 @@ static inline int runner_open(struct runner *r, const struct gguf *g,
 {
     struct be_opts bo = {
         .threads = o->threads, .cpu_mask = o->cpu_mask, .pack = true};
-    struct model_opts mo = {
-        .context = o->context, .ktype = o->kv, .vtype = o->kv};
+    struct model_opts mo = {.context = o->context,
+                            .ktype = o->kv,
+                            .vtype = o->kv,
+                            .embed = o->embed};
     int room;
 
     memset(r, 0, sizeof *r);
@@ -87,17 +90,17 @@ bad:
     return -1;
 }
 
-/* Tokens T[N] at positions POS and on; LOGITS[N][n_vocab], or the last one's
- * alone, or NULL. */
+/* Tokens T[N] at positions POS and on; LOGITS[N][model_width()], or the last
+ * one's alone, or NULL. */
 enum runner_want { RUN_NONE, RUN_LAST, RUN_ALL };
 static inline int runner_run(struct runner *r, const int32_t *t, int pos, int n,
                              enum runner_want want, float *logits,
                              struct err *e)
 {
-    size_t row = (size_t)model_n_vocab(r->m);
+    size_t row = (size_t)model_width(r->m);
     int32_t *p = calloc((size_t)n, sizeof *p), *seq = calloc((size_t)n, 4);
     uint8_t *w = calloc((size_t)n, 1);
-    struct be_step s = {n, t, p, seq, {0}, {0}, w};
+    struct be_step s = {.ncol = n, .tok = t, .pos = p, .seq = seq, .want = w};
     const float *got = NULL;
     int bad;
 
@@ -123,7 +126,7 @@ static inline int runner_run(struct runner *r, const int32_t *t, int pos, int n,
 static inline int runner_chunks(struct runner *r, const int32_t *t, int n,
                                 int step, float *logits, struct err *e)
 {
-    size_t row = (size_t)model_n_vocab(r->m);
+    size_t row = (size_t)model_width(r->m);
 
     for (int i = 0; i < n; i += step)
         if (runner_run(r, t + i, i, n - i < step ? n - i : step, RUN_ALL,
