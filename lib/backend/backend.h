@@ -228,6 +228,15 @@ struct be_step {
  * it as it likes. */
 int be_run(struct be *b, struct be_plan *p, const struct be_step *s,
            const float **logits, struct err *e);
+/* The greatest of each BE_PEAK logits that the last be_run() gave, NaN where
+ * one of them is NaN or plus infinity: [nwant][be_peaks_n(n_vocab)], as long as
+ * they.  So who looks for the best of them need not read all. */
+enum { BE_PEAK = 16 };
+const float *be_peaks(const struct be *b, const struct be_plan *p);
+static inline size_t be_peaks_n(int n_vocab)
+{
+    return ((size_t)n_vocab + BE_PEAK - 1) / BE_PEAK;
+}
 
 /* What a product is of: elements FROM to TO - 1 of NCOL columns, of which the
  * first is X[n_in] and each LD floats from the one before, times matrix MAT of

@@ -24,6 +24,7 @@ struct be_device {
     void (*plan_free)(struct be_plan *p);
     int (*run)(struct be *b, struct be_plan *p, const struct be_step *s,
                const float **logits, struct err *e);
+    const float *(*peaks)(const struct be_plan *p);
     void (*tap)(struct be *b, be_tap_fn *fn, void *arg);
     void (*stats)(struct be_stats *s, const struct be *b);
 };

@@ -143,6 +143,7 @@ const struct be_device be_cpu = {
     .plan_new = cpu_plan_new,
     .plan_free = cpu_plan_free,
     .run = cpu_run,
+    .peaks = cpu_run_peaks,
     .tap = cpu_set_tap,
     .stats = cpu_stats,
 };

@@ -206,8 +206,8 @@ struct cpu_plan {
     /* Parts of attention, when its chunks are shared: see cpu_attend.c. */
     float *part;
     size_t part_cap;
-    float *logits;
-    size_t logits_cap;
+    float *logits, *peaks;
+    size_t logits_cap, peaks_cap;
 };
 
 /* A thread in a run. */
@@ -223,9 +223,9 @@ struct cpu_ctx {
     int ncol;  /* columns of the block, now */
     bool few;
     bool idle; /* no logits of the block are wanted: nothing late is done */
-    const int *src; /* column c is column src[c] of the step */
-    int c0;         /* which began the block */
-    float *logits;  /* of the block */
+    const int *src;        /* column c is column src[c] of the step */
+    int c0;                /* which began the block */
+    float *logits, *peaks; /* of the block */
 };
 
 /* Columns of OP's slots. */
@@ -348,6 +348,7 @@ bool cpu_stage_product(const struct cpu_op *op);
 /* cpu_run.c */
 int cpu_run(struct be *b, struct be_plan *p, const struct be_step *s,
             const float **logits, struct err *e);
+const float *cpu_run_peaks(const struct be_plan *p);
 void cpu_run_column(struct cpu_ctx *x, struct cpu_op *op, int c);
 void cpu_run_barrier(struct cpu_ctx *x);
 

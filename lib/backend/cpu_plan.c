@@ -559,5 +559,6 @@ void cpu_plan_free(struct be_plan *plan)
     pages_free(p->mem, p->mem_n);
     free(p->part);
     free(p->logits);
+    free(p->peaks);
     free(p);
 }

@@ -14,6 +14,7 @@
  * of them at a time as keep their activations in the L2 cache, and all its
  * panels over those: each panel meets them in one call, for AMX makes it into
  * tiles there. */
+#include <math.h>
 #include <string.h>
 
 #include "backend/cpu_impl.h"
@@ -177,6 +178,33 @@ static void put(const struct cpu_ctx *x, float *to, size_t ld, const float *y,
     }
 }
 
+/* The greatest of N logits, NaN where one is NaN or plus infinity. */
+static float greatest(const float *v, int64_t n)
+{
+    float m = -INFINITY;
+    int bad = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        m = v[i] > m ? v[i] : m;
+        bad |= !(v[i] < INFINITY);
+    }
+    return bad ? NAN : m;
+}
+
+/* What be_peaks() is to give of rows ROW and on, of W columns from C on, which
+ * are at V. */
+static void peaks(const struct cpu_ctx *x, const float *v, size_t ld, int c,
+                  int w, int64_t row, int64_t rows)
+{
+    size_t n = be_peaks_n(x->p->n_vocab);
+    float *to = x->peaks + (size_t)c * n + row / BE_PEAK;
+
+    _Static_assert((int)BE_PEAK == (int)KERN_ROWS, "a peak is a panel's");
+    for (int i = 0; i < w; i++)
+        to[(size_t)i * n] =
+            greatest(v + (size_t)i * ld, rows < KERN_ROWS ? rows : KERN_ROWS);
+}
+
 /* One panel of OP, and one of gate's other half. */
 struct job {
     const struct cpu_op *op;
@@ -200,6 +228,8 @@ static void columns(struct cpu_ctx *x, const struct job *j, int c, int w)
     if (j->plain && rows >= KERN_ROWS) {
         q->mul(to, ld, j->panel,
                act_of(x, q->act) + kern_tile_bytes(q->act, n, c), n, w);
+        if (op->o.op == BE_LOGITS)
+            peaks(x, to, ld, c, w, j->row, rows);
         return;
     }
     if (j->twice) {
@@ -229,6 +259,8 @@ static void columns(struct cpu_ctx *x, const struct job *j, int c, int w)
     }
     if (op->o.op == BE_LOGITS && op->o.softcap != 0)
         x->k->softcap(y, op->o.softcap, (int64_t)w * KERN_ROWS);
+    if (op->o.op == BE_LOGITS)
+        peaks(x, y, KERN_ROWS, c, w, j->row, rows);
     put(x, to, ld, y, w, rows,
         op->o.op == BE_MUL && op->o.flags & BE_ACCUMULATE);
 }

@@ -224,7 +224,8 @@ static void member(void *arg, int id)
                         .id = id,
                         .n = p->b->with[r->many],
                         .many = r->many,
-                        .logits = p->logits};
+                        .logits = p->logits,
+                        .peaks = p->peaks};
 
     for (int c = 0; c < r->s->ncol; c += CPU_BLOCK) {
         x.c0 = c;
@@ -234,8 +235,10 @@ static void member(void *arg, int id)
         for (int i = 0; i < x.ncol && x.idle; i++)
             x.idle = !(r->s->want && r->s->want[c + i]);
         block(&x);
-        if (x.logits) /* none are wanted, perhaps */
+        if (x.logits) { /* none are wanted, perhaps */
             x.logits += (size_t)x.ncol * (size_t)p->n_vocab;
+            x.peaks += (size_t)x.ncol * be_peaks_n(p->n_vocab);
+        }
     }
 }
 
@@ -319,6 +322,7 @@ int cpu_run(struct be *be, struct be_plan *plan, const struct be_step *s,
         nwant += s->want[c] != 0;
     if (cpu_plan_bind(p, e) || check(p, s, e) ||
         room(&p->logits, &p->logits_cap, nwant * (size_t)p->n_vocab, e) ||
+        room(&p->peaks, &p->peaks_cap, nwant * be_peaks_n(p->n_vocab), e) ||
         room(&p->part, &p->part_cap, cpu_attend_parts(p, s), e))
         return -1;
     team_run(p->b->team, p->b->with[r.many], member, &r);
@@ -327,4 +331,9 @@ int cpu_run(struct be *be, struct be_plan *plan, const struct be_step *s,
     if (nwant)
         *logits = p->logits;
     return 0;
+}
+
+const float *cpu_run_peaks(const struct be_plan *plan)
+{
+    return ((const struct cpu_plan *)plan)->peaks;
 }

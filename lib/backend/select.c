@@ -72,6 +72,11 @@ int be_run(struct be *b, struct be_plan *p, const struct be_step *s,
     return b->dev->run(b, p, s, logits, e);
 }
 
+const float *be_peaks(const struct be *b, const struct be_plan *p)
+{
+    return b->dev->peaks(p);
+}
+
 void be_tap(struct be *b, be_tap_fn *fn, void *arg)
 {
     b->dev->tap(b, fn, arg);

@@ -134,8 +134,10 @@ static int word(struct small_seq *s, float *p, struct err *e)
 
     if (s->ended || n - s->from >= model_context(s->m->o.model))
         return 0;
-    if (read_words(s, &logits, e) ||
-        sampler_pick(s->sampler, &r, logits, s->key, (uint64_t)n - 1,
+    if (read_words(s, &logits, e))
+        return -1;
+    sampler_peaks(s->sampler, step_peaks(s->m->step, logits));
+    if (sampler_pick(s->sampler, &r, logits, s->key, (uint64_t)n - 1,
                      s->words.p, n, NULL, true, e))
         return -1;
     *p = (float)kern_exp_f64((double)r.lp);

@@ -13,6 +13,7 @@ struct step {
     int cap;
     int32_t *pages[BE_MAX_GROUPS]; /* [nrow][npage] */
     int nrow;
+    const float *logits; /* of the last step_run() */
 };
 
 struct step *step_new(struct model *m, struct kv *kv, struct err *e)
@@ -128,9 +129,18 @@ int step_run(struct step *s, const struct step_part *part, int npart,
     }
     if (ncol && be_run(model_be(s->m), model_plan(s->m), &b, logits, e))
         return -1;
+    s->logits = *logits;
     for (int i = 0; i < npart; i++)
         kv_seq_commit(part[i].seq, part[i].tok, part[i].n);
     return 0;
+}
+
+const float *step_peaks(const struct step *s, const float *logits)
+{
+    int n = model_n_vocab(s->m);
+
+    return be_peaks(model_be(s->m), model_plan(s->m)) +
+           (size_t)(logits - s->logits) / (size_t)n * be_peaks_n(n);
 }
 
 int step_begin(struct kv *kv, struct kv_seq **s, const int32_t *t, int n,

@@ -28,6 +28,9 @@ struct step_part {
 int step_run(struct step *s, const struct step_part *part, int npart,
              const float **logits, struct err *e);
 
+/* The peaks, see be_peaks(), of the row LOGITS of those. */
+const float *step_peaks(const struct step *s, const float *logits);
+
 /* Make *S ready to read the tokens T[N]: what it has and what agrees with them
  * stays, but for the last, which is left to run; else it becomes what other
  * sequences leave (kv_seq_match()), at worst empty.  *S may be NULL. */

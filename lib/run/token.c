@@ -202,6 +202,7 @@ static int pick(struct run *r, struct live *l, struct sample_result *s,
     do {
         if (allowed(&mask, r, l, n, e))
             return -1;
+        sampler_peaks(l->sampler, step_peaks(r->step, logits));
         rc = sampler_pick(l->sampler, s, logits, q->key, (uint64_t)n - 1, past,
                           n, mask, q->logprobs >= 0, e);
     } while (rc && s->none && go_late(l, n));

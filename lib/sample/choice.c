@@ -37,7 +37,7 @@ int choice_scan(struct sampler *s, struct err *e)
 
     if (!c->all || c->scanned)
         return 0;
-    if (!select_scan(s->max, &c->top, c->x, s->n, c->allowed))
+    if (!select_scan(s->max, &c->top, c->x, s->n, c->allowed, c->peaks))
         return err_set(e, ERR_FORMAT,
                        "a logit is not a number, or plus infinity");
     c->none = c->top == -INFINITY;
@@ -240,6 +240,7 @@ float *choice_edit(struct sampler *s)
     for (size_t i = 0; c->all && c->temp != 1 && i < s->n; i++)
         x[i] = scaled(x[i], c->temp);
     c->x = x;
+    c->peaks = NULL;
     c->allowed = NULL;
     c->temp = 1;
     return x;

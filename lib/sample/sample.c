@@ -225,8 +225,11 @@ void sampler_free(struct sampler *s)
 static void begin(struct sampler *s, const float *logits,
                   const uint64_t *allowed)
 {
-    s->c =
-        (struct choice){.x = logits, .all = true, .list = s->list, .temp = 1};
+    s->c = (struct choice){.x = logits,
+                           .peaks = s->peaks,
+                           .all = true,
+                           .list = s->list,
+                           .temp = 1};
     if (!allowed || !s->some_never) {
         s->c.allowed = allowed ? allowed : s->some_never ? s->never : NULL;
     } else {
@@ -277,6 +280,11 @@ static int run_chain(struct sampler *s, uint64_t pos, const int32_t *history,
     else
         target_adaptive_p(s);
     return 0;
+}
+
+void sampler_peaks(struct sampler *s, const float *peaks)
+{
+    s->peaks = peaks;
 }
 
 /* What was drawn. */
@@ -354,6 +362,7 @@ int sampler_pick(struct sampler *s, struct sample_result *r,
     s->u = rng_unit(s->o.seed, seq, pos);
     s->other = rng_other(s->o.seed, seq, pos);
     begin(s, logits, allowed);
+    s->peaks = NULL;
     if (run_chain(s, pos, history, nhist, e)) {
         r->none = s->c.none;
         return -1;

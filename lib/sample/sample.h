@@ -115,6 +115,10 @@ struct sampler *sampler_new(const struct sample_opts *o, int n_vocab,
                             struct err *e);
 void sampler_free(struct sampler *s);
 
+/* Of the logits that the next sampler_pick() is given, the greatest of each 16,
+ * NaN where one of them is NaN or plus infinity: it need not read them all. */
+void sampler_peaks(struct sampler *s, const float *peaks);
+
 struct sample_top {
     uint32_t id;
     float lp;

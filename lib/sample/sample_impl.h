@@ -33,7 +33,8 @@ enum { ORDER_BREAKER = 64 /* bytes of a breaker */ };
 /* The tokens that are left.  At first all: those of X that ALLOWED has (NULL:
  * each) and whose score is not minus infinity.  Then those of a list. */
 struct choice {
-    const float *x; /* scores: the logits, or WORK; right for all in LIST */
+    const float *x;     /* scores: the logits, or WORK; right for all in LIST */
+    const float *peaks; /* of X, for select_scan(); or NULL */
     const uint64_t *allowed;
     bool all;      /* else LIST[N], which is */
     bool by_score; /* in the order of scores, or of ids */
@@ -69,6 +70,7 @@ struct sampler {
     struct buf text;
     struct memory *memory;
     size_t nmemory, memory_cap;
+    const float *peaks; /* of the next logits; or NULL */
     struct choice c;
     double u, other; /* random numbers of this place */
     struct {

@@ -85,8 +85,22 @@ static float scan_masked(unsigned ng[LANES], const float *x, uint64_t mask)
     return m[0];
 }
 
+/* The same, of a whole block, by its peaks. */
+static float scan_peaks(unsigned ng[LANES], const float *p)
+{
+    enum { PEAKS = SELECT_BLOCK / SELECT_PEAK };
+    float m = -INFINITY;
+
+    _Static_assert((int)PEAKS == (int)LANES, "a lane for each peak");
+    for (int j = 0; j < PEAKS; j++) {
+        m = p[j] > m ? p[j] : m;
+        ng[j] |= !(p[j] < INFINITY);
+    }
+    return m;
+}
+
 bool select_scan(float *max, float *top, const float *x, size_t n,
-                 const uint64_t *allowed)
+                 const uint64_t *allowed, const float *peaks)
 {
     float best = -INFINITY, room[SELECT_BLOCK];
     unsigned ng[LANES] = {0}, bad = 0;
@@ -94,6 +108,8 @@ bool select_scan(float *max, float *top, const float *x, size_t n,
     for (size_t b = 0; b < select_blocks(n); b++) {
         if (n - b * SELECT_BLOCK < SELECT_BLOCK)
             max[b] = scan(ng, select_block(room, x, n, allowed, b));
+        else if ((!allowed || allowed[b] == UINT64_MAX) && peaks)
+            max[b] = scan_peaks(ng, peaks + b * (SELECT_BLOCK / SELECT_PEAK));
         else if (!allowed || allowed[b] == UINT64_MAX)
             max[b] = scan(ng, x + b * SELECT_BLOCK);
         else

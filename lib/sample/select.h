@@ -65,9 +65,11 @@ const float *select_block(float *room, const float *x, size_t n,
 
 /* MAX[i] becomes the greatest of the N scores' block I of SELECT_BLOCK, and
  * *TOP the greatest of all (N > 0); false when one, be it allowed or not, is
- * NaN or plus infinity. */
+ * NaN or plus infinity.  PEAKS: the greatest of each SELECT_PEAK of X, NaN
+ * where one is NaN or plus infinity; or NULL. */
+enum { SELECT_PEAK = 16 };
 bool select_scan(float *max, float *top, const float *x, size_t n,
-                 const uint64_t *allowed);
+                 const uint64_t *allowed, const float *peaks);
 
 /* The lowest id whose score is TOP, which select_scan() found. */
 uint32_t select_first(const float *max, float top, const float *x, size_t n,

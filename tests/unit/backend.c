@@ -89,6 +89,26 @@ static int dev_open(struct dev *d, const struct made *m,
     return 0;
 }
 
+/* Are the peaks of the logits X[n] what they should be? */
+static bool good_peaks(const struct dev *d, const float *x, size_t n)
+{
+    const float *p = be_peaks(d->be, d->plan);
+
+    for (size_t i = 0; i < n; i++, x += VOCAB, p += be_peaks_n(VOCAB))
+        for (int k = 0; k < VOCAB; k += BE_PEAK) {
+            float m = -INFINITY;
+            bool bad = false;
+
+            for (int j = k; j < k + BE_PEAK && j < VOCAB; j++) {
+                m = x[j] > m ? x[j] : m;
+                bad |= !(x[j] < INFINITY);
+            }
+            if (bad ? !isnan(p[k / BE_PEAK]) : p[k / BE_PEAK] != m)
+                return false;
+        }
+    return true;
+}
+
 /* Columns of up to three sequences; LOGITS of those wanted. */
 static int dev_run(struct dev *d, int n, const int32_t *tok, const int32_t *pos,
                    const int32_t *seq, const uint8_t *want, float *logits,
@@ -108,7 +128,7 @@ static int dev_run(struct dev *d, int n, const int32_t *tok, const int32_t *pos,
         return -1;
     for (int i = 0; i < n; i++)
         nwant += want[i];
-    if (!nwant != !got)
+    if (!nwant != !got || !good_peaks(d, got, nwant))
         return -1;
     if (nwant)
         memcpy(logits, got, nwant * VOCAB * sizeof *logits);

@@ -213,7 +213,7 @@ static void test_top(void)
                 if (x[k] > -INFINITY)
                     all[finite++] = select_item(x[k], (uint32_t)k);
             qsort(all, finite, sizeof *all, by_item);
-            good &= select_scan(max, &top, x, n, NULL);
+            good &= select_scan(max, &top, x, n, NULL, NULL);
             if (finite)
                 first &=
                     top == select_score(all[0]) &&

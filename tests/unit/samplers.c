@@ -182,7 +182,8 @@ static void test_mask(void)
 {
     static float x[MAXN], y[MAXN];
     static uint64_t list[MAXN], want[MAXN], mask[MAXN / 64 + 1];
-    float max[MAXN / 64 + 1], top, top2;
+    static float peaks[MAXN / SELECT_PEAK + 1];
+    float max[MAXN / 64 + 1], max2[MAXN / 64 + 1], top, top2;
     int same = 0, all = 0;
     bool good = true;
 
@@ -201,17 +202,30 @@ static void test_mask(void)
             mask[i / 64] |= (uint64_t)is << i % 64;
             y[i] = is ? x[i] : -INFINITY;
         }
-        good &= select_scan(max, &top, x, (size_t)n, mask);
+        good &= select_scan(max, &top, x, (size_t)n, mask, NULL);
         for (size_t k = 1; k <= (size_t)n; k = 2 * k + 1) {
             size_t m, m2;
 
-            good &= select_scan(max, &top, x, (size_t)n, mask);
+            good &= select_scan(max, &top, x, (size_t)n, mask, NULL);
             m = select_top(list, k, max, x, (size_t)n, mask);
-            good &= select_scan(max, &top2, y, (size_t)n, NULL);
+            good &= select_scan(max, &top2, y, (size_t)n, NULL, NULL);
             m2 = select_top(want, k, max, y, (size_t)n, NULL);
             good &= m == m2 && top == top2 && !memcmp(list, want, m * 8);
         }
-        good &= select_scan(max, &top, x, (size_t)n, mask) &&
+        for (int i = 0; i < n; i += SELECT_PEAK) {
+            peaks[i / SELECT_PEAK] = -INFINITY;
+            for (int j = i; j < i + SELECT_PEAK && j < n; j++)
+                if (x[j] > peaks[i / SELECT_PEAK])
+                    peaks[i / SELECT_PEAK] = x[j];
+        }
+        for (int k = 0; k < 2; k++) {
+            select_scan(max, &top, x, (size_t)n, k ? mask : NULL, NULL);
+            good &= select_scan(max2, &top2, x, (size_t)n, k ? mask : NULL,
+                                peaks) &&
+                    top == top2 &&
+                    !memcmp(max, max2, select_blocks((size_t)n) * sizeof *max);
+        }
+        good &= select_scan(max, &top, x, (size_t)n, mask, NULL) &&
                 mask[select_first(max, top, x, (size_t)n, mask) / 64] != 0;
         for (uint64_t pos = 0; s && pos < 20; pos++) {
             all++;
