@@ -254,6 +254,7 @@ int bpe_open(struct tok *t, struct err *e)
     }
     t->add_bos |= !!(t->pretok.flags & (PRETOK_ADD_BOS | PRETOK_FORCE_BOS));
     t->add_eos |= !!(t->pretok.flags & PRETOK_ADD_SEP);
+    t->add_sep |= !!(t->pretok.flags & PRETOK_ADD_SEP);
     set_replacement(t);
     return t->pretok.flags & PRETOK_ESCAPE ? joined_open(t, e) : 0;
 }

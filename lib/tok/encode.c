@@ -206,7 +206,8 @@ static void begin(struct tok_enc *enc)
     enc->begun = true;
 }
 
-static void finish(struct tok_enc *enc)
+/* What stands at the end of a text. */
+static void end_text(struct tok_enc *enc)
 {
     const struct tok *t = enc->t;
     int32_t eos = t->role[t->kind == KIND_WPM ? TOK_SEP : TOK_EOS];
@@ -216,6 +217,11 @@ static void finish(struct tok_enc *enc)
     if ((t->add_eos || enc->flags & TOK_ADD_EOS) &&
         !(enc->flags & TOK_NO_EOS) && eos >= 0)
         ids_put(enc, (uint32_t)eos);
+}
+
+static void finish(struct tok_enc *enc)
+{
+    end_text(enc);
     tok_begin(enc);
 }
 
@@ -255,6 +261,41 @@ int tok_encode(struct tok_enc *enc, struct tok_ids *ids, const void *p,
 
     tok_begin(enc);
     return tok_feed(enc, ids, p, n, true, &used, e);
+}
+
+/* Between BOS and EOS. */
+static int encode_inner(struct tok_enc *enc, struct tok_ids *ids, const void *p,
+                        size_t n, struct err *e)
+{
+    unsigned flags = enc->flags;
+    int rc;
+
+    enc->flags |= TOK_NO_BOS | TOK_NO_EOS;
+    rc = tok_encode(enc, ids, p, n, e);
+    enc->flags = flags;
+    return rc;
+}
+
+int tok_encode_pair(struct tok_enc *enc, struct tok_ids *ids, const void *a,
+                    size_t na, const void *b, size_t nb, size_t *second,
+                    struct err *e)
+{
+    /* BERT's texts end with SEP already. */
+    int32_t sep = enc->t->kind == KIND_WPM ? -1 : enc->t->role[TOK_SEP];
+
+    tok_begin(enc);
+    prepare(enc, ids);
+    begin(enc);
+    if (outcome(enc, e) || encode_inner(enc, ids, a, na, e))
+        return -1;
+    end_text(enc);
+    if (enc->t->add_sep && sep >= 0)
+        ids_put(enc, (uint32_t)sep);
+    *second = ids->n;
+    if (outcome(enc, e) || encode_inner(enc, ids, b, nb, e))
+        return -1;
+    finish(enc);
+    return outcome(enc, e);
 }
 
 int tok_encode_spans(struct tok_enc *enc, struct tok_ids *ids, const void *p,

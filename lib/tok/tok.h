@@ -88,6 +88,8 @@ struct gguf_str tok_spelling(const struct tok *t, uint32_t id);
 /* Does the model ask for BOS before, and EOS or SEP after, a text? */
 bool tok_adds_bos(const struct tok *t);
 bool tok_adds_eos(const struct tok *t);
+/* Does it ask for a SEP more between the two texts of a pair? */
+bool tok_adds_sep(const struct tok *t);
 
 struct tok_ids {
     uint32_t *p;
@@ -117,6 +119,13 @@ int tok_encode(struct tok_enc *enc, struct tok_ids *ids, const void *p,
  */
 int tok_encode_spans(struct tok_enc *enc, struct tok_ids *ids, const void *p,
                      const unsigned char *plain, size_t n, struct err *e);
+
+/* The same for a pair of texts, A[NA] and B[NB]: what is to stand at the end of
+ * each stands there, and a SEP between them as the model says.  *SECOND: the
+ * index in IDS of the first token that is B's. */
+int tok_encode_pair(struct tok_enc *enc, struct tok_ids *ids, const void *a,
+                    size_t na, const void *b, size_t nb, size_t *second,
+                    struct err *e);
 
 /* tok_encode(), text by parts: begin, then feed with LAST set for the final
  * part.  feed() takes as much of P[N] as it can tell the tokens of, and says

@@ -62,7 +62,7 @@ struct tok {
     uint32_t *eog;
     size_t neog;
     const struct gguf_val *suppress; /* ints, or NULL */
-    bool add_bos, add_eos, add_space_prefix, remove_extra_space;
+    bool add_bos, add_eos, add_sep, add_space_prefix, remove_extra_space;
     uint32_t byte_id[256];   /* the token for one byte; NO_ID if none */
     uint32_t replacement[3]; /* U+FFFD's tokens */
     int nreplacement;

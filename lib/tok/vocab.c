@@ -371,7 +371,7 @@ static int load_flags(struct tok *t, struct err *e)
     } flag[] = {
         {"tokenizer.ggml.add_bos_token", offsetof(struct tok, add_bos)},
         {"tokenizer.ggml.add_eos_token", offsetof(struct tok, add_eos)},
-        {"tokenizer.ggml.add_sep_token", offsetof(struct tok, add_eos)},
+        {"tokenizer.ggml.add_sep_token", offsetof(struct tok, add_sep)},
         {"tokenizer.ggml.add_space_prefix",
          offsetof(struct tok, add_space_prefix)},
         {"tokenizer.ggml.remove_extra_whitespaces",
@@ -382,6 +382,9 @@ static int load_flags(struct tok *t, struct err *e)
         if (gguf_get_bool((bool *)((char *)t + flag[i].at), t->g, flag[i].key,
                           e) < 0)
             return -1;
+    /* It is of pairs, but some files say nothing else of the end of a text. */
+    if (t->add_sep && !gguf_key(t->g, "tokenizer.ggml.add_eos_token"))
+        t->add_eos = true;
     return 0;
 }
 
@@ -578,6 +581,11 @@ bool tok_adds_bos(const struct tok *t)
 bool tok_adds_eos(const struct tok *t)
 {
     return t->add_eos;
+}
+
+bool tok_adds_sep(const struct tok *t)
+{
+    return t->add_sep;
 }
 
 /* ---- GPT-2's alphabet ----
