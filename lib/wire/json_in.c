@@ -125,6 +125,32 @@ static int put_floats(struct buf *b, const struct member *m, struct err *e)
     return 0;
 }
 
+/* Integers of 8 bits are written as such only: a float has a point. */
+static bool all_bytes(const json_t *a)
+{
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        const json_t *v = json_array_get(a, i);
+
+        if (!json_is_integer(v) || json_integer_value(v) < INT8_MIN ||
+            json_integer_value(v) > INT8_MAX)
+            return false;
+    }
+    return json_array_size(a) > 0;
+}
+
+static int put_vector(struct buf *b, const struct member *m, struct err *e)
+{
+    size_t n = json_array_size(m->v);
+
+    if (!all_bytes(m->v))
+        return put_floats(b, m, e);
+    wire_put_tag(b, TAG_I8);
+    wire_put_bytes_head(b, n);
+    for (size_t i = 0; i < n; i++)
+        buf_putc(b, (int)json_integer_value(json_array_get(m->v, i)) & 255);
+    return 0;
+}
+
 static int put_value(struct buf *b, json_t *v, int depth, struct err *e);
 
 static int put_members(struct buf *b, json_t *obj, int depth, struct err *e)
@@ -184,6 +210,11 @@ static int put_value(struct buf *b, json_t *v, int depth, struct err *e)
     }
 }
 
+int json_value_to_cbor(struct buf *b, const struct json_t *v, struct err *e)
+{
+    return put_value(b, (json_t *)(uintptr_t)v, WIRE_MAX_DEPTH - 1, e);
+}
+
 /* A value of the record itself: those that llm-stream(5) gives a type. */
 static int put_field(struct buf *b, const struct member *m, const char *kind,
                      struct err *e)
@@ -200,6 +231,8 @@ static int put_field(struct buf *b, const struct member *m, const char *kind,
     if ((tokens && array && !strcmp(m->key, "lp")) ||
         (!strcmp(kind, "logits") && array && !strcmp(m->key, "v")))
         return put_floats(b, m, e);
+    if (!strcmp(kind, "embedding") && array && !strcmp(m->key, "v"))
+        return put_vector(b, m, e);
     if ((tokens || !strcmp(kind, "text")) && json_is_string(m->v) &&
         !strcmp(m->key, "text")) {
         wire_put_bytes_head(b, json_string_length(m->v));

@@ -213,28 +213,32 @@ static int emit(struct wire_out *w, struct err *e)
     return 0;
 }
 
-/* A typed array of N values of 4 bytes each, not copied where memory already
+/* A typed array of N values of SIZE bytes each, not copied where memory already
  * has the order of the stream. */
-static void put_array32(struct wire_out *w, unsigned tag, const void *p,
-                        size_t n, struct buf *swap)
+static void put_array(struct wire_out *w, unsigned tag, size_t size,
+                      const void *p, size_t n, struct buf *swap)
 {
     wire_put_tag(&w->head, tag);
-    wire_put_bytes_head(&w->head, 4 * n);
+    wire_put_bytes_head(&w->head, size * n);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     unsigned char *to;
 
     swap->n = 0;
-    to = buf_add(swap, 4 * n);
-    for (size_t i = 0; to && i < n; i++) {
-        uint32_t v;
-
-        memcpy(&v, (const char *)p + 4 * i, 4);
-        wr_u32(to + 4 * i, v);
-    }
+    to = buf_add(swap, size * n);
+    for (size_t i = 0; to && i < n; i++)
+        for (size_t k = 0; k < size; k++)
+            to[size * i + k] =
+                ((const unsigned char *)p)[size * i + size - 1 - k];
     p = to;
 #endif
     (void)swap;
-    attach(w, p, 4 * n);
+    attach(w, p, size * n);
+}
+
+static void put_array32(struct wire_out *w, unsigned tag, const void *p,
+                        size_t n, struct buf *swap)
+{
+    put_array(w, tag, 4, p, n, swap);
 }
 
 static void put_str(struct buf *b, const char *key, const char *s)
@@ -526,6 +530,41 @@ int wire_put_kept(struct wire_out *w, const struct wire_kept *r, struct err *e)
     put_number(b, "skip", r->skip);
     put_number(b, "stride", r->stride);
     put_number(b, "context", r->context);
+    return emit(w, e);
+}
+
+int wire_put_embedding(struct wire_out *w, const struct wire_embedding *r,
+                       struct err *e)
+{
+    static const struct {
+        unsigned tag, size;
+    } types[] = {[WIRE_F32] = {TAG_F32, 4},
+                 [WIRE_F16] = {TAG_F16, 2},
+                 [WIRE_INT8] = {TAG_I8, 1}};
+    struct buf *b = begin(w);
+    bool scale = r->type == WIRE_INT8;
+
+    wire_put_map(b, 3 + !!r->id + (size_t)r->has_pos + (size_t)scale +
+                        (size_t)r->has_score);
+    put_seq(b, &r->seq, "embedding");
+    wire_put_key(b, "v");
+    put_array(w, types[r->type].tag, types[r->type].size, r->v, r->n,
+              &w->swap[0]);
+    if (r->id) {
+        wire_put_key(b, "id");
+        if (json_value_to_cbor(b, r->id, e))
+            return -1;
+    }
+    if (r->has_pos)
+        put_number(b, "pos", r->pos);
+    if (scale) {
+        wire_put_key(b, "scale");
+        wire_put_double(b, r->scale);
+    }
+    if (r->has_score) {
+        wire_put_key(b, "score");
+        wire_put_double(b, r->score);
+    }
     return emit(w, e);
 }
 

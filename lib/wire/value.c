@@ -320,3 +320,25 @@ int wire_get_json(struct buf *out, const struct wire_rec *r, const char *key,
     json_item(out, r->map + k->val, k->nval);
     return buf_ok(out, e) ? -1 : 1;
 }
+
+int wire_get_embedding(struct wire_embedding *out, const struct wire_rec *r,
+                       struct err *e)
+{
+    int64_t pos = 0;
+    const void *p;
+    int got;
+
+    *out = (struct wire_embedding){.seq = r->seq, .scale = 1};
+    got = opt_array(&p, &out->n, r->in, r->map, "v", 'f', e);
+    if (got <= 0)
+        return got ? -1 : err_set(e, ERR_FORMAT, "embedding without v");
+    out->v = p;
+    got = wire_get_int(&pos, r, "pos", 0, INT64_MAX, e);
+    if (got < 0 || wire_get_float(&out->scale, r, "scale", e) < 0)
+        return -1;
+    out->has_pos = got;
+    out->pos = (uint64_t)pos;
+    got = wire_get_float(&out->score, r, "score", e);
+    out->has_score = got > 0;
+    return got < 0 ? -1 : 0;
+}

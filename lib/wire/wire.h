@@ -148,6 +148,21 @@ struct wire_kept {
     size_t nz;
 };
 
+/* {"t": "embedding", "s", "v", "id", "pos", "scale", "score"}: a vector, of the
+ * sequence or of its token at POS. */
+enum wire_numbers { WIRE_F32, WIRE_F16, WIRE_INT8 };
+struct wire_embedding {
+    uint64_t seq, pos;
+    bool has_pos, has_score;
+    enum wire_numbers type; /* what V is; floats, when it was read */
+    const void *v;          /* N numbers */
+    size_t n;
+    double scale; /* of WIRE_INT8: V times this is the vector */
+    double score; /* of models that rank */
+    const struct json_t
+        *id; /* for writing: the caller's name for it, or NULL */
+};
+
 /* ---- writing ---- */
 
 struct wire_out;
@@ -191,6 +206,8 @@ int wire_put_set(struct wire_out *w, uint64_t seq, const struct json_t *options,
 int wire_put_other(struct wire_out *w, const char *t, const uint64_t *seq,
                    const struct json_t *keys, struct err *e);
 int wire_put_kept(struct wire_out *w, const struct wire_kept *r, struct err *e);
+int wire_put_embedding(struct wire_out *w, const struct wire_embedding *r,
+                       struct err *e);
 
 /* ---- reading ---- */
 
@@ -273,6 +290,11 @@ int wire_get_json(struct buf *out, const struct wire_rec *r, const char *key,
 /* What the WIRE_KV record R says: views.  ERR_FORMAT naming the key that its
  * part must have, or that is of another type than it is written in. */
 int wire_get_kv(struct wire_kv *out, const struct wire_rec *r, struct err *e);
+
+/* What the record R, whose T is "embedding", says; its id is left to
+ * wire_get_json().  ERR_FORMAT names the key that is wrong. */
+int wire_get_embedding(struct wire_embedding *out, const struct wire_rec *r,
+                       struct err *e);
 
 /* Write a record that was read, of whatever kind, with all its keys: in CBOR
  * the very bytes that came. */

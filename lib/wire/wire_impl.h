@@ -9,7 +9,13 @@
 
 #include "wire/wire.h"
 
-enum { TAG_SELF = 55799, TAG_U32 = 70, TAG_F16 = 84, TAG_F32 = 85 };
+enum {
+    TAG_SELF = 55799,
+    TAG_U32 = 70,
+    TAG_I8 = 72,
+    TAG_F16 = 84,
+    TAG_F32 = 85
+};
 
 /* ---- item.c: one CBOR data item ---- */
 
@@ -93,6 +99,8 @@ void wire_put_double(struct buf *b, double v);
 
 /* The record OBJ as CBOR. */
 int json_to_cbor(struct buf *out, const struct json_t *obj, struct err *e);
+/* Any value that stands in a record. */
+int json_value_to_cbor(struct buf *out, const struct json_t *v, struct err *e);
 /* One JSON text, without newline: the record P, scanned; and one item. */
 void json_record(struct buf *out, const unsigned char *p, const struct scan *s);
 void json_item(struct buf *out, const unsigned char *p, size_t n);
