@@ -158,10 +158,12 @@ static int put_tokens(struct prefill *r, struct sequence *s, const int32_t *ids,
 static int run_chunk(struct prefill *r, struct sequence *s, const int32_t *t,
                      int n, bool last, struct err *e)
 {
-    struct step_part part = {s->kv, t, n,
-                             r->all            ? STEP_ALL
-                             : last && r->want ? STEP_LAST
-                                               : STEP_NONE};
+    struct step_part part = {.seq = s->kv,
+                             .tok = t,
+                             .n = n,
+                             .want = r->all            ? STEP_ALL
+                                     : last && r->want ? STEP_LAST
+                                                       : STEP_NONE};
     size_t nv = (size_t)model_n_vocab(r->load.model);
     const float *logits;
     int at = kv_seq_n(s->kv);

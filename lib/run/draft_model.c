@@ -111,7 +111,8 @@ static int read_words(struct small_seq *s, const float **logits, struct err *e)
         return -1;
     for (;;) {
         int at = kv_seq_n(s->kv), left = n - at;
-        struct step_part p = {s->kv, t + at, left, STEP_LAST};
+        struct step_part p = {
+            .seq = s->kv, .tok = t + at, .n = left, .want = STEP_LAST};
 
         if (left > s->m->o.chunk) {
             p.n = s->m->o.chunk;
@@ -190,7 +191,8 @@ static void small_free(struct drafter *d)
 static int warm_up(struct small *m, struct err *e)
 {
     int32_t id = 0;
-    struct step_part p = {kv_seq_new(m->o.kv), &id, 1, STEP_LAST};
+    struct step_part p = {
+        .seq = kv_seq_new(m->o.kv), .tok = &id, .n = 1, .want = STEP_LAST};
     const float *logits;
     int rc = p.seq ? step_run(m->step, &p, 1, &logits, e) : err_nomem(e);
 

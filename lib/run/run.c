@@ -152,8 +152,10 @@ static int choose(struct run *r, struct err *e)
             }
         }
         r->who[n] = l;
-        r->part[n] =
-            (struct step_part){l->kv, l->tokens.p + at, left, STEP_LAST};
+        r->part[n] = (struct step_part){.seq = l->kv,
+                                        .tok = l->tokens.p + at,
+                                        .n = left,
+                                        .want = STEP_LAST};
         n++;
     }
     cut_chunk(r, n);

@@ -8,7 +8,7 @@
 struct step {
     struct model *m;
     struct kv *kv;
-    int32_t *tok, *pos, *seq; /* [cap], one allocation from TOK */
+    int32_t *tok, *pos, *seq, *type; /* [cap], one allocation from TOK */
     uint8_t *want;
     int cap;
     int32_t *pages[BE_MAX_GROUPS]; /* [nrow][npage] */
@@ -47,7 +47,7 @@ static int more_columns(struct step *s, int n, struct err *e)
 
     if (n <= s->cap)
         return 0;
-    p = realloc(s->tok, (size_t)n * 3 * sizeof *p);
+    p = realloc(s->tok, (size_t)n * 4 * sizeof *p);
     if (!p)
         return err_nomem(e);
     s->tok = p;
@@ -57,6 +57,7 @@ static int more_columns(struct step *s, int n, struct err *e)
     s->want = w;
     s->pos = p + n;
     s->seq = p + 2 * (size_t)n;
+    s->type = p + 3 * (size_t)n;
     s->cap = n;
     return 0;
 }
@@ -86,7 +87,9 @@ static void fill(struct step *s, const struct step_part *part, int i, int c)
         s->tok[c + j] = part->tok[j];
         s->pos[c + j] = at + j;
         s->seq[c + j] = i;
+        s->type[c + j] = part->type ? part->type[j] : 0;
         s->want[c + j] = part->want == STEP_ALL ||
+                         (part->want == STEP_FIRST && !j) ||
                          (part->want == STEP_LAST && j == part->n - 1);
     }
     /* Tables have room for the longest sequence; only what is there is read. */
@@ -122,6 +125,7 @@ int step_run(struct step *s, const struct step_part *part, int npart,
     b.tok = s->tok;
     b.pos = s->pos;
     b.seq = s->seq;
+    b.type = s->type;
     b.want = s->want;
     for (int g = 0; g < kv_ngroup(s->kv); g++) {
         b.pages[g] = s->pages[g];
@@ -131,7 +135,8 @@ int step_run(struct step *s, const struct step_part *part, int npart,
         return -1;
     s->logits = *logits;
     for (int i = 0; i < npart; i++)
-        kv_seq_commit(part[i].seq, part[i].tok, part[i].n);
+        if (!part[i].forget)
+            kv_seq_commit(part[i].seq, part[i].tok, part[i].n);
     return 0;
 }
 

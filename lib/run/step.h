@@ -11,7 +11,7 @@ struct step;
 struct step *step_new(struct model *m, struct kv *kv, struct err *e);
 void step_free(struct step *s);
 
-enum step_want { STEP_NONE, STEP_LAST, STEP_ALL };
+enum step_want { STEP_NONE, STEP_LAST, STEP_ALL, STEP_FIRST };
 
 /* The next N tokens of SEQ, and for which of them logits are wanted. */
 struct step_part {
@@ -19,10 +19,13 @@ struct step_part {
     const int32_t *tok;
     int n;
     enum step_want want;
+    const int32_t *type; /* of each token; NULL: all 0 */
+    bool forget; /* SEQ shall not have them: they saw both ways, and mean
+                    nothing to what follows */
 };
 
 /* Run all parts as one batch: each sequence then has its tokens.  *LOGITS are
- * those wanted, part after part, [model_n_vocab()] each, until the next call;
+ * those wanted, part after part, [model_width()] each, until the next call;
  * NULL when none are.  -1: no sequence has changed.  ERR_NOMEM: the KV cache
  * is full, or memory. */
 int step_run(struct step *s, const struct step_part *part, int npart,

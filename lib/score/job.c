@@ -272,8 +272,8 @@ static int gather(struct score *s)
         if (cols <= 0)
             continue;
         s->who[n] = j;
-        s->part[n++] =
-            (struct step_part){j->kv[0], j->tok + j->read, cols, want};
+        s->part[n++] = (struct step_part){
+            .seq = j->kv[0], .tok = j->tok + j->read, .n = cols, .want = want};
         left -= cols;
         for (int i = 0; want == STEP_ALL && i < cols; i++)
             s->row[s->nrow++] = (struct row){j, j->read + i + 1, false};
