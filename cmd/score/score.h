@@ -8,6 +8,7 @@
 #ifndef LLM_CMD_SCORE_H
 #define LLM_CMD_SCORE_H
 
+#include "cmd/common/lines.h"
 #include "cmd/common/load.h"
 #include "cmd/common/prompts.h"
 #include "score/job.h"
@@ -110,23 +111,6 @@ int item_failure(struct program *p, uint64_t seq, const struct err *why,
 
 int sequence_input(void *program, int fd, const char *name, struct err *e);
 int request_input(void *program, int fd, const char *name, struct err *e);
-
-/* ---- lines.c ---- */
-
-struct lines {
-    int fd;
-    const char *name;
-    struct buf in;
-    size_t at, known; /* the next line's start; no newline before */
-    unsigned long long number;
-    bool over;
-};
-
-/* Is there something to read?  True, too, when it is to WAIT for that. */
-bool lines_ready(struct lines *l, bool wait);
-/* The next line: 1; 0 at the end; 2: call again; -1. */
-int lines_next(const unsigned char **p, size_t *n, struct lines *l,
-               struct err *e);
 
 /* ---- tally.c ---- */
 

@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: MIT
- * lines.c - lines of a file or a pipe, as they come. */
+/* SPDX-License-Identifier: MIT */
+#include "cmd/common/lines.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/score/score.h"
+#include "wire/wire.h"
 
 enum { CHUNK = 1 << 16 };
 
