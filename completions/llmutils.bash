@@ -181,6 +181,31 @@ _llmutils() {
         -o | --output) kind='file' ;;
         esac
         ;;
+    llm-embed)
+        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --lines --requests --rerank --similar --top --pooling --no-normalize --dimensions --dtype --prefix --query-prefix --pair --label --probabilities --truncate --batch --chunk --quiet --verbose --help --version'
+        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --similar --top --pooling --dimensions --dtype --prefix --query-prefix --pair --label -b --batch --chunk'
+        operands='model file ...'
+        case $prev in
+        -f | --format) kind='words text json cbor npy' ;;
+        -o | --output) kind='file' ;;
+        -t | --threads) kind='count' ;;
+        --threads-batch) kind='count' ;;
+        -c | --ctx) kind='count' ;;
+        --kv-type) kind='type[,type]' ;;
+        --device) kind='name' ;;
+        --similar) kind='query' ;;
+        --top) kind='count' ;;
+        --pooling) kind='words none mean cls last rank' ;;
+        --dimensions) kind='count' ;;
+        --dtype) kind='words f32 f16 int8' ;;
+        --prefix) kind='text' ;;
+        --query-prefix) kind='text' ;;
+        --pair) kind='text' ;;
+        --label) kind='name' ;;
+        -b | --batch) kind='count' ;;
+        --chunk) kind='count' ;;
+        esac
+        ;;
     llm-prefill)
         opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --all-logits --no-logits --no-kv --zstd --kv --kv-in --kv-out --cache --cache-size --follow --chunk --quiet --verbose --help --version'
         valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --kv --kv-in --kv-out --cache --cache-size --follow --chunk'
@@ -403,4 +428,4 @@ _llmutils() {
         ;;
     esac
 }
-complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull gguf-quantize grammar-check kv-dump llm-decode llm-prefill llm-sample llm-score llm-spec tok-decode tok-encode
+complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull gguf-quantize grammar-check kv-dump llm-decode llm-embed llm-prefill llm-sample llm-score llm-spec tok-decode tok-encode

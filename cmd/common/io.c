@@ -105,6 +105,11 @@ void io_output(void)
         close(fd);
 }
 
+void io_form(const char *word)
+{
+    form = word;
+}
+
 enum wire_format io_format(const struct cli *c)
 {
     static const char *const words[] = {"cbor", "json", "text", NULL};

@@ -16,6 +16,10 @@ extern const struct cli_opt io_file_opts[];
 void io_output(void);
 const char *io_output_name(void);
 
+/* The word of a -f that is the program's own, which has forms besides these; -o
+ * alone is then in its table. */
+void io_form(const char *word);
+
 /* io_output(), and the form to write: what -f says, else WIRE_TEXT on a
  * terminal and WIRE_CBOR elsewhere.  Exits when -f asks for CBOR on a
  * terminal. */

@@ -12,6 +12,7 @@
 #include "cmd/common/model.h"
 
 static int threads, threads_batch, context = -1, share, no_pack;
+static bool embed;
 static const char *kv_type = "f16", *device = "cpu";
 
 const struct cli_opt load_opts[] = {
@@ -34,6 +35,11 @@ const struct cli_opt load_opts[] = {
 void load_kv_type(const char *type)
 {
     kv_type = type;
+}
+
+void load_embed(void)
+{
+    embed = true;
 }
 
 static enum kern_kv kv_word(const struct cli *c, const char *p, size_t n)
@@ -116,8 +122,8 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
 {
     const char *comma = strchr(kv_type, ',');
     size_t first = comma ? (size_t)(comma - kv_type) : strlen(kv_type);
-    struct model_opts o = {.context = context < 0 ? 0 : context,
-                           .slide = slide};
+    struct model_opts o = {
+        .context = context < 0 ? 0 : context, .slide = slide, .embed = embed};
     struct kv_config k;
     struct err e = {0};
 
@@ -141,7 +147,8 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
     k = *model_kv(l->model);
     k.positions = slide ? LOAD_SLIDE : (int64_t)model_context(l->model) * nseq;
     k.context = slide ? LOAD_SLIDE : model_context(l->model);
-    k.max_batch = chunk;
+    /* Where columns see each other both ways, a sequence is one step. */
+    k.max_batch = model_both(l->model) && k.context > chunk ? k.context : chunk;
     k.nseq = nseq;
     if (kv_new(&l->kv, l->be, &k, &e)) {
         err_prefix(&e, "%s: a KV cache of %lld positions", gguf_path(l->gguf),

@@ -17,6 +17,10 @@ extern const struct cli_opt load_opts[];
  */
 void load_kv_type(const char *type);
 
+/* The model is to give the outputs of its last norm, not logits; before
+ * load_open(). */
+void load_embed(void);
+
 enum {
     LOAD_SLIDE = 1 << 22, /* positions of a sequence that slides */
     LOAD_MAX_CHUNK = 1 << 20
