@@ -230,7 +230,8 @@ int be_run(struct be *b, struct be_plan *p, const struct be_step *s,
            const float **logits, struct err *e);
 /* The greatest of each BE_PEAK logits that the last be_run() gave, NaN where
  * one of them is NaN or plus infinity: [nwant][be_peaks_n(n_vocab)], as long as
- * they.  So who looks for the best of them need not read all. */
+ * they.  So who looks for the best of them need not read all.  Not of results
+ * without a weight. */
 enum { BE_PEAK = 16 };
 const float *be_peaks(const struct be *b, const struct be_plan *p);
 static inline size_t be_peaks_n(int n_vocab)

@@ -29,9 +29,24 @@ static int pos_of(const struct tile *t, int c)
 /* The first position that column C sees. */
 static int first_of(const struct tile *t, int c)
 {
-    int pos = pos_of(t, c), w = t->o->window;
+    int pos = pos_of(t, c), w = t->o->window, lo;
 
+    if (t->o->flags & BE_BOTH) {
+        lo = t->x->p->seq_lo[t->x->src[c]];
+        return w && pos - lo > w / 2 ? pos - w / 2 : lo;
+    }
     return w && pos >= w ? pos - w + 1 : 0;
+}
+
+/* And the last one. */
+static int last_of(const struct tile *t, int c)
+{
+    int pos = pos_of(t, c), w = t->o->window, hi;
+
+    if (!(t->o->flags & BE_BOTH))
+        return pos;
+    hi = t->x->p->seq_hi[t->x->src[c]];
+    return w && hi - pos > w / 2 ? pos + w / 2 : hi;
 }
 
 /* The queries, one after the other. */
@@ -70,7 +85,7 @@ static void chunk(const struct tile *t, int number, int ca, int cb, float *m,
     struct cpu_own *own = x->own;
     int g = t->group, nq = (cb - ca) * g, dk = t->l->dk, dv = t->l->dv,
         base = number * CPU_CHUNK, from = first_of(t, ca) - base,
-        to = pos_of(t, cb - 1) + 1 - base, end;
+        to = last_of(t, cb - 1) + 1 - base, end;
     const float *q = own->q + (size_t)(ca - t->c0) * (size_t)(g * dk);
 
     from = from < 0 ? 0 : from / BE_PAGE * BE_PAGE;
@@ -86,7 +101,7 @@ static void chunk(const struct tile *t, int number, int ca, int cb, float *m,
     }
     for (int i = 0; i < nq; i++) {
         int c = ca + i / g, lo = first_of(t, c) - base,
-            hi = pos_of(t, c) + 1 - base;
+            hi = last_of(t, c) + 1 - base;
 
         own->lo[i] = lo < 0 ? 0 : lo;
         own->hi[i] = hi > CPU_CHUNK ? CPU_CHUNK : hi;
@@ -134,7 +149,7 @@ static bool alike(const struct tile *t, int a, int b, int number)
     const struct cpu_ctx *x = t->x;
     int from = number * CPU_CHUNK, to = from + CPU_CHUNK;
 
-    if (pos_of(t, a) < to - 1 || pos_of(t, b) < to - 1 ||
+    if (last_of(t, a) < to - 1 || last_of(t, b) < to - 1 ||
         first_of(t, a) > from || first_of(t, b) > from)
         return false;
     for (int pos = from; pos < to; pos += BE_PAGE)
@@ -157,7 +172,7 @@ static bool one_sequence(const struct tile *t, int a, int b)
 static bool seen(const struct tile *t, int number, int *ca, int *cb)
 {
     for (*ca = *cb;
-         *ca < t->c1 && (pos_of(t, *ca) < number * CPU_CHUNK ||
+         *ca < t->c1 && (last_of(t, *ca) < number * CPU_CHUNK ||
                          first_of(t, *ca) >= (number + 1) * CPU_CHUNK);)
         ++*ca;
     for (*cb = *ca;
@@ -199,7 +214,7 @@ static void attend(const struct tile *t)
     int first = INT32_MAX, last = 0, g = t->group, dv = t->l->dv;
 
     for (int c = t->c0; c < t->c1; c++) {
-        int a = first_of(t, c) / CPU_CHUNK, b = pos_of(t, c) / CPU_CHUNK;
+        int a = first_of(t, c) / CPU_CHUNK, b = last_of(t, c) / CPU_CHUNK;
 
         first = a < first ? a : first;
         last = b > last ? b : last;
@@ -283,7 +298,7 @@ static void merge_parts(struct tile *t)
         t->head = h / t->group;
         out = output(t, c, h % t->group);
         memcpy(out, from, (size_t)dv * sizeof *out);
-        while (++n <= pos_of(t, c) / CPU_CHUNK) {
+        while (++n <= last_of(t, c) / CPU_CHUNK) {
             from = part(t, c, h, n);
             x->k->merge(&m, &l, out, from[dv], from[dv + 1], from, dv);
         }

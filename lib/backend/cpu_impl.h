@@ -17,8 +17,9 @@
  * others at a barrier before the next.  Which share is whose changes no bits:
  * every value is computed by one thread, in one way.
  *
- * A block is at most CPU_BLOCK columns.  When it has CPU_FEW or less, norms are
- * not shared out but done by every thread for itself ("private"), which spares
+ * A block is at most CPU_BLOCK columns, or, of a plan whose columns see each
+ * other both ways, a whole step.  When it has CPU_FEW or less, norms are not
+ * shared out but done by every thread for itself ("private"), which spares
  * barriers. */
 #ifndef LLM_BACKEND_CPU_IMPL_H
 #define LLM_BACKEND_CPU_IMPL_H
@@ -31,12 +32,14 @@
 #include "kernels/kern.h"
 
 enum {
-    CPU_BLOCK = 240, /* columns of a block; half of it whole tiles, too */
-    CPU_FEW = 3,     /* up to so many, norms are private */
-    CPU_CHUNK = 256, /* positions with one softmax */
-    CPU_TILE_Q = 48, /* queries that attention takes together */
-    CPU_MANY = 17,   /* columns from which a step is one of many */
-    CPU_SPLIT = 16,  /* columns for which chunks are shared among threads */
+    CPU_BLOCK = 240, /* columns of a block, and of a product's call; half of
+                        it whole tiles, too */
+    CPU_MAX_BLOCK = 1 << 20, /* of a plan that has its own */
+    CPU_FEW = 3,             /* up to so many, norms are private */
+    CPU_CHUNK = 256,         /* positions with one softmax */
+    CPU_TILE_Q = 48,         /* queries that attention takes together */
+    CPU_MANY = 17,           /* columns from which a step is one of many */
+    CPU_SPLIT = 16, /* columns for which chunks are shared among threads */
     CPU_MAX_DIM = 1 << 24,
     CPU_LINE = 64
 };
@@ -149,7 +152,7 @@ struct cpu_table {
     int npair;
     double *freq;
     float mscale;
-    float *cs; /* [CPU_BLOCK][npair] x (cos, sin) of the block's columns */
+    float *cs; /* [block][npair] x (cos, sin) of the block's columns */
 };
 
 /* What a thread has for itself. */
@@ -162,8 +165,8 @@ struct cpu_own {
      * maximum and the sum, twice. */
     float *q, *s, *o[2], *m[2], *l[2];
     int *lo, *hi, *page_lo, *page_hi; /* what each query sees */
-    int *tile;         /* [CPU_BLOCK + 1]: columns at which tiles begin */
-    int *src;          /* [CPU_BLOCK]: where the columns came from */
+    int *tile;         /* [block + 1]: columns at which tiles begin */
+    int *src;          /* [block]: where the columns came from */
     int *start, *pair; /* experts: see cpu_experts.c */
     float *weight, *route;
 };
@@ -178,6 +181,8 @@ struct cpu_plan {
     int nstage;
     int width[BE_NSLOT];
     int n_vocab;
+    int block;      /* most columns of a block */
+    bool both;      /* a step is one block */
     int last_store; /* stage; -1: none */
     struct cpu_table *rope;
     int nrope;
@@ -191,13 +196,15 @@ struct cpu_plan {
     void *mem; /* of what follows */
     size_t mem_n;
     /* Of the block: */
-    float *slot[BE_NSLOT]; /* [CPU_BLOCK][width] */
+    float *slot[BE_NSLOT]; /* [block][width] */
     char *act[KERN_NACT];
-    float *score;        /* ROUTE: [CPU_BLOCK][max_experts] */
-    int *chosen;         /* [CPU_BLOCK][max_used], ascending */
-    float *share;        /* their weights */
-    float *mid;          /* [CPU_BLOCK * max_used][max_mid] */
-    struct cpu_own *own; /* [threads] */
+    float *score;         /* ROUTE: [block][max_experts] */
+    int *chosen;          /* [block][max_used], ascending */
+    float *share;         /* their weights */
+    float *mid;           /* [block * max_used][max_mid] */
+    int *seq_lo, *seq_hi; /* BOTH: [block]: first and last position that the
+                             column's sequence has in the step */
+    struct cpu_own *own;  /* [threads] */
     struct cpu_next {
         atomic_int job; /* the next one to take, of a stage */
         char pad[CPU_LINE - sizeof(atomic_int)];

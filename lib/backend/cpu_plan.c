@@ -63,6 +63,8 @@ static int check_embed(struct cpu_plan *p, struct cpu_op *op, struct err *e)
 {
     if (weight(&op->w, p->b, op->o.w, BE_ROWS, "embed", e))
         return -1;
+    if (op->o.flags & BE_BY_POSITION && op->o.flags & BE_BY_TYPE)
+        return err_set(e, ERR_USAGE, "%s: looked up in two ways", op->w->name);
     if (op->w->n_in > p->width[op->o.out] || op->w->n_mat != 1)
         return err_set(e, ERR_FORMAT, "%s: rows of %lld floats do not fit",
                        op->w->name, (long long)op->w->n_in);
@@ -154,6 +156,9 @@ static int check_attend(struct cpu_plan *p, struct cpu_op *op, struct err *e)
         return err_set(e, ERR_UNSUPPORTED, "attention into another slot");
     if (o->layer < 0 || o->window < 0)
         return err_set(e, ERR_FORMAT, "layer %d: impossible window", o->layer);
+    if (o->flags & BE_BOTH && !p->both)
+        return err_set(e, ERR_USAGE, "layer %d: both ways needs a block",
+                       o->layer);
     if (p->head_q < o->head_dim)
         p->head_q = o->head_dim;
     return 0;
@@ -394,8 +399,7 @@ static int copy_rope(struct cpu_plan *p, const struct be_plan_desc *d,
         t->npair = d->rope[i].npair;
         t->mscale = d->rope[i].mscale;
         t->freq = arena_copy(&p->arena, d->rope[i].freq, n * sizeof(double));
-        t->cs = arena_array(&p->arena, n * 2 * CPU_BLOCK, sizeof(float));
-        if (!t->freq || !t->cs)
+        if (!t->freq)
             return err_nomem(e);
     }
     return 0;
@@ -440,7 +444,7 @@ static void *carve(struct carve *c, size_t count, size_t size)
 
 static void carve_own(struct cpu_plan *p, struct carve *c, struct cpu_own *own)
 {
-    size_t pairs = (size_t)CPU_BLOCK * (size_t)p->max_used, widest = 1;
+    size_t pairs = (size_t)p->block * (size_t)p->max_used, widest = 1;
 
     for (int s = 0; s < BE_NSLOT; s++) {
         if (widest < (size_t)p->width[s])
@@ -452,8 +456,8 @@ static void carve_own(struct cpu_plan *p, struct carve *c, struct cpu_own *own)
     for (int a = 0; a < KERN_NACT; a++)
         own->act[a] = carve(c, kern_tile_bytes(a, p->max_in[a], 1), CPU_FEW);
     own->tmp = carve(c, widest, sizeof(float));
-    own->src = carve(c, CPU_BLOCK, sizeof(int));
-    own->tile = carve(c, CPU_BLOCK + 1, sizeof(int));
+    own->src = carve(c, (size_t)p->block, sizeof(int));
+    own->tile = carve(c, (size_t)p->block + 1, sizeof(int));
     own->panel[0] = carve(c, p->max_panel, 1);
     own->panel[1] = carve(c, p->max_panel, 1);
     own->start = carve(c, (size_t)p->max_experts + 1, sizeof(int));
@@ -464,13 +468,18 @@ static void carve_own(struct cpu_plan *p, struct carve *c, struct cpu_own *own)
 
 static void carve_all(struct cpu_plan *p, struct carve *c)
 {
-    size_t pairs = (size_t)CPU_BLOCK * (size_t)p->max_used;
+    size_t n = (size_t)p->block, pairs = n * (size_t)p->max_used;
 
     for (int s = 0; s < BE_NSLOT; s++)
-        p->slot[s] = carve(c, (size_t)p->width[s], CPU_BLOCK * sizeof(float));
+        p->slot[s] = carve(c, (size_t)p->width[s], n * sizeof(float));
     for (int a = 0; a < KERN_NACT; a++)
-        p->act[a] = carve(c, kern_tile_bytes(a, p->max_in[a], 1), CPU_BLOCK);
-    p->score = carve(c, (size_t)p->max_experts, CPU_BLOCK * sizeof(float));
+        p->act[a] = carve(c, kern_tile_bytes(a, p->max_in[a], 1), n);
+    for (int i = 0; i < p->nrope; i++)
+        p->rope[i].cs =
+            carve(c, (size_t)p->rope[i].npair, n * 2 * sizeof(float));
+    p->seq_lo = carve(c, p->both ? n : 0, sizeof(int));
+    p->seq_hi = carve(c, p->both ? n : 0, sizeof(int));
+    p->score = carve(c, (size_t)p->max_experts, n * sizeof(float));
     p->chosen = carve(c, pairs, sizeof(int));
     p->share = carve(c, pairs, sizeof(float));
     p->mid = carve(c, pairs * sizeof(float), (size_t)p->max_mid);
@@ -516,6 +525,11 @@ static int fill(struct cpu_plan *p, const struct be_plan_desc *d, struct err *e)
         if (d->width[s] < 0 || d->width[s] > CPU_MAX_DIM)
             return err_set(e, ERR_FORMAT, "%d floats a column", d->width[s]);
     memcpy(p->width, d->width, sizeof p->width);
+    if (d->block < 0 || d->block > CPU_MAX_BLOCK)
+        return err_set(e, ERR_UNSUPPORTED, "steps of %d columns, at most %d",
+                       d->block, CPU_MAX_BLOCK);
+    p->both = d->block > 0;
+    p->block = p->both ? d->block : CPU_BLOCK;
     p->n_vocab = d->n_vocab;
     p->nop = d->nop;
     p->op = arena_array(&p->arena, (size_t)d->nop + 1, sizeof *p->op);
@@ -528,6 +542,8 @@ static int fill(struct cpu_plan *p, const struct be_plan_desc *d, struct err *e)
         if (check(p, &p->op[i], &route, e))
             return -1;
     }
+    if ((int64_t)p->block * p->max_used > INT32_MAX)
+        return err_nomem(e);
     if (cpu_stage_fuse(p, e) || memory(p, e))
         return -1;
     return cpu_weight_place(p->b, p, e);

@@ -14,14 +14,27 @@ void cpu_run_barrier(struct cpu_ctx *x)
 
 /* ---- column by column ---- */
 
+/* The row that column C of a step looks up. */
+static int32_t row_of(const struct be_op *o, const struct be_step *s, int c)
+{
+    if (o->flags & BE_BY_POSITION)
+        return s->pos[c];
+    if (o->flags & BE_BY_TYPE)
+        return s->type ? s->type[c] : 0;
+    return s->tok[c];
+}
+
 static void embed(struct cpu_ctx *x, const struct cpu_op *op, int c)
 {
-    float *y = cpu_out(x, op, c);
-    size_t row = (size_t)x->s->tok[x->src[c]];
+    float *out = cpu_out(x, op, c),
+          *y = op->o.flags & BE_ACCUMULATE ? x->own->tmp : out;
+    size_t row = (size_t)row_of(&op->o, x->s, x->src[c]);
 
     op->w->q->dequant(y, op->w->data + row * op->w->row, op->w->n_in);
     if (op->o.scale != 1)
         x->k->scale(y, op->o.scale, op->w->n_in);
+    if (y != out)
+        x->k->add(out, y, op->w->n_in);
 }
 
 static void norm(struct cpu_ctx *x, const struct cpu_op *op, int c)
@@ -227,9 +240,9 @@ static void member(void *arg, int id)
                         .logits = p->logits,
                         .peaks = p->peaks};
 
-    for (int c = 0; c < r->s->ncol; c += CPU_BLOCK) {
+    for (int c = 0; c < r->s->ncol; c += p->block) {
         x.c0 = c;
-        x.ncol = r->s->ncol - c < CPU_BLOCK ? r->s->ncol - c : CPU_BLOCK;
+        x.ncol = r->s->ncol - c < p->block ? r->s->ncol - c : p->block;
         x.few = x.ncol <= CPU_FEW;
         x.idle = !x.few;
         for (int i = 0; i < x.ncol && x.idle; i++)
@@ -244,18 +257,69 @@ static void member(void *arg, int id)
 
 /* ---- steps ---- */
 
-static int check(const struct cpu_plan *p, const struct be_step *s,
-                 struct err *e)
+/* The rows that OP looks up. */
+static int check_rows(const struct cpu_op *op, const struct be_step *s,
+                      struct err *e)
+{
+    bool by_pos = op->o.flags & BE_BY_POSITION;
+    const char *what = by_pos                     ? "position"
+                       : op->o.flags & BE_BY_TYPE ? "token type"
+                                                  : "token";
+
+    for (int c = 0; c < s->ncol; c++) {
+        int32_t row = row_of(&op->o, s, c);
+
+        if (row < 0 || row >= op->w->n_out)
+            return err_set(e, by_pos ? ERR_CONTEXT : ERR_FORMAT,
+                           "%s %ld: the model has %lld", what, (long)row,
+                           (long long)op->w->n_out);
+    }
+    return 0;
+}
+
+/* The first column of the sequence that column C, which no other of it stands
+ * before, belongs to: its own, or of an earlier part. */
+static int begins(const struct be_step *s, int c)
+{
+    for (int i = 0; i < c; i++)
+        if (s->seq[i] == s->seq[c])
+            return i;
+    return c;
+}
+
+/* What each column of a step sees both ways: positions that all are there. */
+static int spans(struct cpu_plan *p, const struct be_step *s, struct err *e)
+{
+    int *first = p->seq_lo, *last = p->seq_hi;
+
+    if (s->ncol > p->block)
+        return err_set(e, ERR_USAGE, "a step of %d columns, at most %d",
+                       s->ncol, p->block);
+    /* The first column of each one's sequence; there, the last position. */
+    for (int c = 0; c < s->ncol; c++) {
+        first[c] =
+            c && s->seq[c] == s->seq[c - 1] ? first[c - 1] : begins(s, c);
+        if (first[c] < c && s->pos[c] != (int64_t)last[first[c]] + 1)
+            return err_set(e, ERR_USAGE, "position %ld follows on %d",
+                           (long)s->pos[c], last[first[c]]);
+        last[first[c]] = s->pos[c];
+    }
+    for (int c = s->ncol - 1; c >= 0; c--) {
+        last[c] = last[first[c]];
+        first[c] = s->pos[first[c]];
+    }
+    return 0;
+}
+
+static int check(struct cpu_plan *p, const struct be_step *s, struct err *e)
 {
     const struct cpu *b = p->b;
 
+    if (p->both && spans(p, s, e))
+        return -1;
     for (int i = 0; i < p->nop; i++)
-        if (p->op[i].o.op == BE_EMBED)
-            for (int c = 0; c < s->ncol; c++)
-                if (s->tok[c] < 0 || s->tok[c] >= p->op[i].w->n_out)
-                    return err_set(
-                        e, ERR_FORMAT, "token %ld: the model has %lld",
-                        (long)s->tok[c], (long long)p->op[i].w->n_out);
+        if (p->op[i].o.op == BE_EMBED && check_rows(&p->op[i], s, e))
+            return -1;
     for (int g = 0; g < b->ngroup && p->last_store >= 0; g++)
         for (int c = 0; c < s->ncol; c++) {
             int i = s->pos[c] / BE_PAGE;

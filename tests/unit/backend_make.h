@@ -23,8 +23,11 @@ enum {
     EXPERTS = 5,
     USED = 2,
     VOCAB = 203,
+    PLACES = 330, /* of a model that learned its positions */
+    TYPES = 2,
     LAYERS = 3,
     WINDOW = 100,
+    BLOCK = 640,
     MAX_TENSORS = 64,
     MAX_OPS = 96
 };
@@ -222,7 +225,40 @@ static inline void made_ffn(struct made *m, int l, uint32_t type)
     }
 }
 
-static inline void made_plan(struct made *m, uint32_t type)
+/* The head, or, of an encoder, a norm in place of the stream, which is the
+ * result. */
+static inline void made_head(struct made *m, uint32_t type, bool both)
+{
+    struct be_op *o = made_op(m, BE_NORM, BE_X, both ? BE_X : BE_N);
+
+    o->w = made_vec(m, "norm", DIM);
+    o = made_op(m, BE_LOGITS, both ? BE_X : BE_N, BE_N);
+    if (both)
+        return;
+    o->w = made_add(m, "head", type, DIM, VOCAB, 1, BE_MATRIX);
+    o->bias = made_vec(m, "bias", VOCAB);
+    o->scale = 0.5f;
+    o->softcap = 15;
+}
+
+/* Positions and types, and a norm of all that. */
+static inline void made_places(struct made *m)
+{
+    struct be_op *o = made_op(m, BE_EMBED, BE_X, BE_X);
+
+    o->w = made_add(m, "place", F16, DIM, PLACES, 1, BE_ROWS);
+    o->flags = BE_BY_POSITION | BE_ACCUMULATE;
+    o = made_op(m, BE_EMBED, BE_X, BE_X);
+    o->w = made_add(m, "type", F32, DIM, TYPES, 1, BE_ROWS);
+    o->flags = BE_BY_TYPE | BE_ACCUMULATE;
+    o->scale = 0.5f;
+    o = made_op(m, BE_NORM, BE_X, BE_X);
+    o->flags = BE_LAYERNORM;
+    o->w = made_vec(m, "norm", DIM);
+    o->bias = made_vec(m, "bias", DIM);
+}
+
+static inline void made_plan(struct made *m, uint32_t type, bool both)
 {
     static const int width[BE_NSLOT] = {
         [BE_X] = DIM,           [BE_N] = DIM,           [BE_Q] = HEADS * HD,
@@ -232,17 +268,16 @@ static inline void made_plan(struct made *m, uint32_t type)
 
     o->w = made_add(m, "embed", type, DIM, VOCAB, 1, BE_ROWS);
     o->scale = 2;
+    if (both)
+        made_places(m);
     for (int l = 0; l < LAYERS; l++) {
         made_attention(m, l, type);
         made_ffn(m, l, type);
     }
-    o = made_op(m, BE_NORM, BE_X, BE_N);
-    o->w = made_vec(m, "norm", DIM);
-    o = made_op(m, BE_LOGITS, BE_N, BE_N);
-    o->w = made_add(m, "head", type, DIM, VOCAB, 1, BE_MATRIX);
-    o->bias = made_vec(m, "bias", VOCAB);
-    o->scale = 0.5f;
-    o->softcap = 15;
+    made_head(m, type, both);
+    for (int i = 0; i < m->nop && both; i++)
+        if (m->op[i].op == BE_ATTEND)
+            m->op[i].flags |= BE_BOTH;
     for (int r = 0; r < 2; r++) {
         m->rope[r] =
             (struct be_rope){r ? HD / 4 : HD / 2, m->freq[r], r ? 1.1f : 1};
@@ -253,7 +288,8 @@ static inline void made_plan(struct made *m, uint32_t type)
                                     .nop = m->nop,
                                     .rope = m->rope,
                                     .nrope = 2,
-                                    .n_vocab = VOCAB};
+                                    .n_vocab = both ? DIM : VOCAB,
+                                    .block = both ? BLOCK : 0};
     memcpy(m->desc.width, width, sizeof width);
 }
 
@@ -266,14 +302,15 @@ static inline void made_close(struct made *m)
     free(m);
 }
 
-/* Weights of TYPE; NULL when the file could not be written. */
-static inline struct made *made_model(uint32_t type, uint64_t seed)
+/* Weights of TYPE; BOTH: an encoder.  NULL when the file could not be
+ * written. */
+static inline struct made *made_model(uint32_t type, uint64_t seed, bool both)
 {
     struct made *m = calloc(1, sizeof *m);
     int fd;
 
     m->rng = seed;
-    made_plan(m, type);
+    made_plan(m, type, both);
     snprintf(m->path, sizeof m->path,
              "/tmp/llm-backend-XX"
              "XXXX");
@@ -295,9 +332,13 @@ struct naive {
     const struct made *m;
     double *w[MAX_TENSORS]; /* every tensor as numbers */
     double *k[LAYERS], *v[LAYERS];
-    double slot[BE_NSLOT][256];
-    double share[EXPERTS], *logits;
-    int pos;
+    double (*slot)[256], *share, *logits; /* of the position */
+    int pos, n;
+};
+
+/* What is kept of a position. */
+struct naive_col {
+    double slot[BE_NSLOT][256], share[EXPERTS];
 };
 
 static inline double naive_act(int act, double x)
@@ -357,14 +398,20 @@ static inline void naive_rope(struct naive *s, const struct be_op *o)
 
 static inline void naive_attend(struct naive *s, const struct be_op *o)
 {
-    int from = o->window && s->pos >= o->window ? s->pos - o->window + 1 : 0;
+    int from = o->window && s->pos >= o->window ? s->pos - o->window + 1 : 0,
+        to = s->pos, half = o->window / 2;
+
+    if (o->flags & BE_BOTH) {
+        from = o->window && s->pos > half ? s->pos - half : 0;
+        to = o->window && s->pos + half < s->n ? s->pos + half : s->n - 1;
+    }
 
     for (int h = 0; h < HEADS; h++) {
         int kv = h / (HEADS / KV_HEADS);
         double sum = 0, *y = s->slot[BE_ATT] + h * HD;
 
         memset(y, 0, HD * sizeof *y);
-        for (int p = from; p <= s->pos; p++) {
+        for (int p = from; p <= to; p++) {
             const double *k = s->k[o->layer] + (p * KV_HEADS + kv) * HD,
                          *v = s->v[o->layer] + (p * KV_HEADS + kv) * HD;
             double a = 0;
@@ -386,7 +433,7 @@ static inline void naive_route(struct naive *s, const struct be_op *o)
 {
     double p[EXPERTS], sum = 0;
 
-    memset(s->share, 0, sizeof s->share);
+    memset(s->share, 0, EXPERTS * sizeof *s->share);
     for (int e = 0; e < EXPERTS; e++)
         p[e] = exp(naive_dot(s, o->w, 0, e, s->slot[o->in]));
     for (int j = 0; j < USED; j++) {
@@ -436,16 +483,26 @@ static inline void naive_mul(struct naive *s, const struct be_op *o)
     }
 }
 
-static inline void naive_op(struct naive *s, const struct be_op *o, int tok)
+static inline void naive_op(struct naive *s, const struct be_op *o, int tok,
+                            int type)
 {
     double y[256], a;
     int n = o->op == BE_NORM ? DIM : o->head_dim;
+    int row = o->flags & BE_BY_POSITION ? s->pos
+              : o->flags & BE_BY_TYPE   ? type
+                                        : tok;
+
+    if (o->op == BE_LOGITS && !o->w) {
+        memcpy(s->logits, s->slot[o->in], DIM * sizeof *s->logits);
+        return;
+    }
 
     switch (o->op) {
     case BE_EMBED:
         for (int i = 0; i < DIM; i++)
             s->slot[o->out][i] =
-                s->w[o->w - 1][tok * DIM + i] * (double)o->scale;
+                s->w[o->w - 1][row * DIM + i] * (double)o->scale +
+                (o->flags & BE_ACCUMULATE ? s->slot[o->out][i] : 0);
         break;
     case BE_NORM:
         naive_norm(s, o, y, s->slot[o->in], n);
@@ -495,11 +552,12 @@ static inline void naive_op(struct naive *s, const struct be_op *o, int tok)
     }
 }
 
-/* LOGITS[n][VOCAB] of the tokens T[N]. */
-static inline void naive_run(const struct made *m, const int32_t *t, int n,
-                             double *logits)
+/* RESULT[n][n_vocab] of the tokens T[N] of types TYPE[N], or NULL. */
+static inline void naive_run(const struct made *m, const int32_t *t,
+                             const int32_t *type, int n, double *result)
 {
     struct naive *s = calloc(1, sizeof *s);
+    struct naive_col *col = calloc((size_t)n, sizeof *col);
     struct kern k;
 
     kern_init(&k, 0);
@@ -519,15 +577,19 @@ static inline void naive_run(const struct made *m, const int32_t *t, int n,
         s->k[l] = calloc((size_t)n * KV_HEADS * HD, sizeof(double));
         s->v[l] = calloc((size_t)n * KV_HEADS * HD, sizeof(double));
     }
-    for (s->pos = 0; s->pos < n; s->pos++) {
-        s->logits = logits + (size_t)s->pos * VOCAB;
-        for (int i = 0; i < m->nop; i++)
-            naive_op(s, &m->op[i], t[s->pos]);
-    }
+    s->n = n;
+    for (int i = 0; i < m->nop; i++)
+        for (s->pos = 0; s->pos < n; s->pos++) {
+            s->slot = col[s->pos].slot;
+            s->share = col[s->pos].share;
+            s->logits = result + (size_t)s->pos * (size_t)m->desc.n_vocab;
+            naive_op(s, &m->op[i], t[s->pos], type ? type[s->pos] : 0);
+        }
     for (int i = 0; i < m->nt; i++)
         free(s->w[i]);
     for (int l = 0; l < LAYERS; l++)
         free(s->k[l]), free(s->v[l]);
+    free(col);
     free(s);
 }
 
