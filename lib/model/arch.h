@@ -18,10 +18,13 @@
 struct build;
 
 enum {
-    ARCH_PAIRS = 1,     /* rope turns elements 2i and 2i + 1 */
-    ARCH_LAYERNORM = 2, /* norms subtract the mean and have a bias */
-    ARCH_EXPERTS = 4,   /* may have experts: expert_count */
-    ARCH_BOTH = 8,      /* an encoder: columns see each other both ways */
+    ARCH_PAIRS = 1,         /* rope turns elements 2i and 2i + 1 */
+    ARCH_LAYERNORM = 2,     /* norms subtract the mean and have a bias */
+    ARCH_EXPERTS = 4,       /* may have experts: expert_count */
+    ARCH_BOTH = 8,          /* an encoder: columns see each other both ways */
+    ARCH_FEW_BIASES = 16,   /* with LAYERNORM: a bias may be missing */
+    ARCH_FIRST_GLOBAL = 32, /* of layers with windows, the first one of each
+                               period sees all, else the last one */
 };
 
 struct arch {

@@ -18,9 +18,11 @@ static void wide(struct build *b, enum be_slot s, int n)
         b->width[s] = n;
 }
 
+/* Must there be a bias? */
 static bool has_bias(const struct build *b)
 {
-    return b->arch->flags & ARCH_LAYERNORM;
+    return b->arch->flags & ARCH_LAYERNORM &&
+           !(b->arch->flags & ARCH_FEW_BIASES);
 }
 
 void block_embed(struct build *b)
@@ -45,6 +47,37 @@ void block_embed(struct build *b)
                           .scale = b->p.embed_scale});
 }
 
+/* X += row of a table of N rows, by HOW. */
+static void embed_more(struct build *b, const char *name, int n, unsigned how)
+{
+    put(b, (struct be_op){
+               .op = BE_EMBED,
+               .out = BE_X,
+               .flags = how | BE_ACCUMULATE,
+               .act = BE_NOACT,
+               .w = bind_matrix(b, -1, name, b->p.dim, n, 0, BIND_LOOKUP),
+               .scale = 1});
+}
+
+void block_positions(struct build *b)
+{
+    if (b->context > b->p.context)
+        arch_fail(b, ERR_USAGE,
+                  "a context of %d positions is not possible, it has learned "
+                  "%d",
+                  b->context, b->p.context);
+    embed_more(b, "position_embd.weight", b->p.context, BE_BY_POSITION);
+}
+
+void block_types(struct build *b)
+{
+    static const char name[] = "token_types.weight";
+    const struct gguf_tensor *t = gguf_tensor(b->g, name);
+
+    if (t)
+        embed_more(b, name, t->ne[1] < 1 << 20 ? (int)t->ne[1] : 1, BE_BY_TYPE);
+}
+
 /* "NAME.weight" and "NAME.bias". */
 static be_w weight(struct build *b, int layer, const char *name, int n_in,
                    int n_out, int n_mat)
@@ -63,23 +96,34 @@ static be_w bias(struct build *b, int layer, const char *name, int n)
     return bind_vector(b, layer, full, n, has_bias(b) ? 0 : BIND_OPTIONAL);
 }
 
-void block_norm(struct build *b, int layer, const char *name, enum be_slot from,
-                enum be_slot to)
+static void norm(struct build *b, int layer, const char *name,
+                 enum be_slot from, enum be_slot to, bool sum)
 {
+    bool mean = b->arch->flags & ARCH_LAYERNORM;
     char full[64];
 
     snprintf(full, sizeof full, "%s.weight", name);
-    put(b,
-        (struct be_op){.op = BE_NORM,
-                       .in = from,
-                       .out = to,
-                       .flags = (has_bias(b) ? BE_LAYERNORM : 0) |
-                                (to == BE_X ? BE_ACCUMULATE : 0),
-                       .act = BE_NOACT,
-                       .w = bind_vector(b, layer, full, b->p.dim, 0),
-                       .bias = has_bias(b) ? bias(b, layer, name, b->p.dim) : 0,
-                       .eps = b->p.eps,
-                       .scale = to == BE_X ? b->p.residual_scale : 1});
+    put(b, (struct be_op){.op = BE_NORM,
+                          .in = from,
+                          .out = to,
+                          .flags = (mean ? BE_LAYERNORM : 0) |
+                                   (sum ? BE_ACCUMULATE : 0),
+                          .act = BE_NOACT,
+                          .w = bind_vector(b, layer, full, b->p.dim, 0),
+                          .bias = mean ? bias(b, layer, name, b->p.dim) : 0,
+                          .eps = b->p.eps,
+                          .scale = sum ? b->p.residual_scale : 1});
+}
+
+void block_norm(struct build *b, int layer, const char *name, enum be_slot from,
+                enum be_slot to)
+{
+    norm(b, layer, name, from, to, to == BE_X);
+}
+
+void block_norm_stream(struct build *b, int layer, const char *name)
+{
+    norm(b, layer, name, BE_X, BE_X, false);
 }
 
 /* OUT = act(W IN + bias); scaled and added when OUT is X. */
@@ -189,6 +233,7 @@ void block_attend(struct build *b, int layer)
     put(b, (struct be_op){.op = BE_ATTEND,
                           .in = BE_Q,
                           .out = BE_ATT,
+                          .flags = b->arch->flags & ARCH_BOTH ? BE_BOTH : 0,
                           .layer = layer,
                           .act = BE_NOACT,
                           .heads = y->heads,
@@ -255,13 +300,14 @@ void block_glu_fused(struct build *b, int layer, enum kern_unary act)
     down(b, layer, BE_X);
 }
 
-void block_mlp(struct build *b, int layer, enum kern_unary act)
+void block_mlp(struct build *b, int layer, enum kern_unary act,
+               enum be_slot from)
 {
     int ff = b->p.layer[layer].ff, dim = b->p.dim;
     be_w up = weight(b, layer, "ffn_up", dim, ff, 0);
 
     wide(b, BE_MID, ff);
-    mul(b, BE_N, BE_MID, up, bias(b, layer, "ffn_up", ff), (int)act);
+    mul(b, from, BE_MID, up, bias(b, layer, "ffn_up", ff), (int)act);
     down(b, layer, BE_X);
 }
 

@@ -140,6 +140,9 @@ int model_open(struct model **out, const struct gguf *g, struct be *be,
     *out = NULL;
     if (!arch)
         return -1;
+    if (o->slide && arch->flags & ARCH_BOTH)
+        return err_set(e, ERR_USAGE, "%s: sequences of '%s' do not slide",
+                       gguf_path(g), arch->name);
     if (o->context < 0 || o->context > 1 << 30)
         return err_set(e, ERR_USAGE,
                        "a context of %d positions is not possible", o->context);

@@ -219,6 +219,10 @@ void params_read(struct build *b)
     /* 0, as some files say, is the default. */
     if (params_num(b, "attention.scale", 0, 0, 1e6) > 0)
         p->attn_scale = (float)params_num(b, "attention.scale", 0, 0, 1e6);
+    if (b->arch->flags & ARCH_BOTH && params_bool(b, "attention.causal", false))
+        arch_fail(b, ERR_UNSUPPORTED,
+                  "key '%s.attention.causal': true is not supported",
+                  b->arch->name);
     p->pooling = params_has(b, "pooling_type")
                      ? params_int(b, "pooling_type", 0, 0, 4)
                      : -1;
@@ -239,7 +243,8 @@ void params_windows(struct build *b, int period, int window)
     if (v && v->type != GGUF_ARR)
         period = params_int(b, key, 0, 0, GGUF_MAX_LAYERS);
     for (int l = 0; l < b->p.nlayer && !b->bad; l++) {
-        bool slides = !period || l % period < period - 1;
+        int global = b->arch->flags & ARCH_FIRST_GLOBAL ? 0 : period - 1;
+        bool slides = !period || l % period != global;
 
         if (v && v->type == GGUF_ARR)
             slides = per_layer(b, key, l, 0, 0, 1);

@@ -54,7 +54,7 @@ int params_word(struct build *b, const char *key, const char *const *word,
 /* What all architectures have. */
 void params_read(struct build *b);
 /* Which layers see a window: by the keys, or, where those do not say, all but
- * every PERIODth layer (0: all layers).  WINDOW: when the key is absent. */
+ * one in PERIOD (0: all layers).  WINDOW: when the key is absent. */
 void params_windows(struct build *b, int period, int window);
 /* The positions that layer L is to see, of all that may come; 0: all. */
 int params_window(const struct build *b, int l);

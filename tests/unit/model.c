@@ -66,7 +66,7 @@ static void check_arch(const struct m_arch *a, int number)
     m_make(&m, a, 77 + (uint64_t)number);
     file = m_pack(&m);
     tokens(t, NTOK);
-    naive_run(&m, t, NTOK, hidden, want);
+    naive_run(&m, t, NULL, NTOK, hidden, want);
     if (!ok(!gguf_open_memory(&g, "tiny", &file, 1, &e) &&
                 !runner_open(&r, g, &o, &e) &&
                 !runner_run(&r, t, 0, NTOK, RUN_ALL, got, &e),
@@ -84,13 +84,56 @@ out:
     m_free(&m);
 }
 
+static void check_encoder(const struct m_arch *a, int number)
+{
+    static struct tiny m;
+    struct runner_opts o = {
+        .threads = 3, .cpu_mask = ~0u, .kv = KV_F32, .embed = true};
+    struct gguf_str file;
+    struct gguf *g = NULL;
+    struct runner r = {0};
+    struct err e = {0};
+    int32_t t[NTOK], type[NTOK];
+    double want[NTOK * M_DIM];
+    float got[NTOK * M_DIM];
+    int bad;
+
+    m_make(&m, a, 77 + (uint64_t)number);
+    file = m_pack(&m);
+    tokens(t, NTOK);
+    for (int i = 0; i < NTOK; i++)
+        type[i] = i > NTOK / 2;
+    bad = gguf_open_memory(&g, "tiny", &file, 1, &e) ||
+          runner_open(&r, g, &o, &e) || model_width(r.m) != M_DIM ||
+          !model_both(r.m);
+    for (int typed = 0; typed < 2; typed++) {
+        naive_run(&m, t, typed ? type : NULL, NTOK, want, NULL);
+        r.type = typed ? type : NULL;
+        bad = bad || runner_run(&r, t, 0, NTOK, RUN_ALL, got, &e);
+        ok(!bad && furthest(got, want, NTOK * M_DIM) < 1e-4,
+           "%s %d: differs by %.2g%s %s", a->name, number,
+           bad ? NAN : furthest(got, want, NTOK * M_DIM),
+           typed ? ", typed" : "", e.msg);
+    }
+    runner_close(&r);
+    o.embed = false;
+    ok(g && runner_open(&r, g, &o, &e) && e.code == ERR_UNSUPPORTED &&
+           strstr(e.msg, "makes embeddings: llm-embed"),
+       "%s %d: not for logits: %s", a->name, number, e.msg);
+    gguf_close(g);
+    m_free(&m);
+}
+
 /* ---- what is refused ---- */
 
 /* Open what is in M: the code, and 1 when the message has WORD in it. */
 static enum err_code open_it(struct tiny *m, const char *word, int *said,
                              char msg[512])
 {
-    struct runner_opts o = {.threads = 1, .cpu_mask = ~0u, .kv = KV_F32};
+    struct runner_opts o = {.threads = 1,
+                            .cpu_mask = ~0u,
+                            .kv = KV_F32,
+                            .embed = m->a->flags & M_BOTH};
     struct gguf_str file = m_pack(m);
     struct gguf *g = NULL;
     struct runner r = {0};
@@ -180,6 +223,17 @@ static const struct bad_key {
     {9, "attn_logit_softcapping", GGUF_F32, NAN, ERR_FORMAT},
     {14, "logit_scale", GGUF_F32, 0, ERR_FORMAT},
     {14, "residual_scale", GGUF_F32, NAN, ERR_FORMAT},
+    {17, "attention.causal", GGUF_BOOL, 1, ERR_UNSUPPORTED},
+    {17, "context_length", GGUF_U32, M_CONTEXT + 2, ERR_FORMAT},
+    {17, "context_length", GGUF_U32, M_CONTEXT - 2, ERR_FORMAT},
+    {17, "pooling_type", GGUF_U32, 5, ERR_FORMAT},
+    {17, "pooling_type", GGUF_F32, 1, ERR_FORMAT},
+    {17, "attention.layer_norm_epsilon", GGUF_F32, -1, ERR_FORMAT},
+    {18, "moe_every_n_layers", GGUF_U32, 2, ERR_UNSUPPORTED},
+    {18, "context_length", GGUF_U32, 1 << 30, ERR_UNSUPPORTED},
+    {19, "attention.sliding_window", GGUF_I32, -5, ERR_FORMAT},
+    {19, "attention.sliding_window_pattern", GGUF_I32, -3, ERR_FORMAT},
+    {20, "attention.sliding_window", GGUF_U32, 4e9, ERR_FORMAT},
 };
 
 static void check_bad_keys(void)
@@ -292,8 +346,11 @@ static void check_mutants(const struct m_arch *a, int number)
                                  -1,       4096, 2147483647, 4e9,  1e9, NAN,
                                  INFINITY, 0.5,  1e-30,      1e30, 128};
     static struct tiny m;
-    struct runner_opts o = {
-        .threads = 1, .cpu_mask = ~0u, .kv = KV_F16, .room = 64};
+    struct runner_opts o = {.threads = 1,
+                            .cpu_mask = ~0u,
+                            .kv = KV_F16,
+                            .room = 64,
+                            .embed = a->flags & M_BOTH};
     int32_t t[3] = {1, 2, 3};
     float v[M_VOCAB];
     int ran = 0, refused = 0, nkey;
@@ -318,7 +375,8 @@ static void check_mutants(const struct m_arch *a, int number)
             runner_open(&r, g, &o, &e))
             refused += e.code == ERR_FORMAT || e.code == ERR_UNSUPPORTED;
         else
-            ran += !runner_run(&r, t, 0, 3, RUN_LAST, v, &e);
+            ran += !runner_run(&r, t, 0, model_context(r.m) < 3 ? 1 : 3,
+                               RUN_LAST, v, &e);
         runner_close(&r);
         gguf_close(g);
         *k = was;
@@ -429,6 +487,131 @@ static void check_context(void)
     m_free(&m);
 }
 
+/* ---- what embeds ---- */
+
+/* Open what is in M to embed; the code. */
+static enum err_code open_embed(struct tiny *m, struct runner *r,
+                                struct gguf **g, int context, struct err *e)
+{
+    struct runner_opts o = {.threads = 1,
+                            .cpu_mask = ~0u,
+                            .kv = KV_F32,
+                            .context = context,
+                            .embed = true};
+    struct gguf_str file = m_pack(m);
+
+    *e = (struct err){0};
+    if (!gguf_open_memory(g, "tiny", &file, 1, e))
+        runner_open(r, *g, &o, e);
+    return e->code;
+}
+
+/* Tensors and keys behind the last norm are known, when they are not asked
+ * for; all others are not. */
+static void check_behind(int arch)
+{
+    static const char *const known[] = {"cls.weight",        "cls.bias",
+                                        "cls.output.weight", "cls.norm.weight",
+                                        "dense_2.weight",    "dense_3.bias"};
+    static struct tiny m;
+    struct runner r = {0};
+    struct gguf *g = NULL;
+    struct err e;
+    int said;
+    char msg[512];
+
+    m_make(&m, &m_archs[arch], 5);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        m_add(&m, -1, known[i], M_DIM, 1, 1, 0, 1);
+    m_int(&m, "pooling_type", 3);
+    m_int(&m, "dense_2_feat_out", 9);
+    ok(!open_embed(&m, &r, &g, 0, &e) &&
+           model_pooling(r.m) == MODEL_POOL_LAST && model_width(r.m) == M_DIM &&
+           model_n_vocab(r.m) == M_VOCAB,
+       "%s: a head of its own %s", m.a->name, e.msg);
+    runner_close(&r);
+    gguf_close(g);
+    if (!(m.a->flags & M_BOTH))
+        ok(open_it(&m, "cls.weight", &said, msg) == ERR_UNSUPPORTED,
+           "%s: not for logits: %s", m.a->name, msg);
+    m_add(&m, -1, "clstered.weight", M_DIM, 1, 1, 0, 1);
+    ok(open_embed(&m, &r, &g, 0, &e) == ERR_UNSUPPORTED &&
+           strstr(e.msg, "clstered"),
+       "%s: %s", m.a->name, e.msg);
+    gguf_close(g);
+    m_free(&m);
+}
+
+static void check_embed(void)
+{
+    static struct tiny m;
+    struct runner r = {0};
+    struct gguf *g = NULL;
+    struct model *x;
+    struct err e;
+    int32_t t[8] = {0};
+
+    check_behind(0);
+    check_behind(17);
+    m_make(&m, &m_archs[17], 5);
+    ok(!open_embed(&m, &r, &g, 7, &e) && model_context(r.m) == 7 &&
+           model_pooling(r.m) == MODEL_POOL_UNSAID &&
+           runner_run(&r, t, 0, 8, RUN_ALL, NULL, &e) && e.code == ERR_USAGE,
+       "more columns than the context: %s", e.msg);
+    runner_close(&r);
+    gguf_close(g);
+    ok(open_embed(&m, &r, &g, M_CONTEXT + 1, &e) == ERR_USAGE,
+       "more positions than were learned: %s", e.msg);
+    ok(model_open(&x, g, NULL,
+                  &(struct model_opts){.slide = true, .embed = true},
+                  &(struct err){0}),
+       "encoders do not slide");
+    gguf_close(g);
+    m_free(&m);
+    /* All of a sequence is there at once, whatever layers see. */
+    m_make(&m, &m_archs[19], 5);
+    ok(!open_embed(&m, &r, &g, 0, &e) && model_both(r.m) &&
+           model_kv(r.m)->layer[1].window == 0,
+       "an encoder's K and V have no windows %s", e.msg);
+    runner_close(&r);
+    gguf_close(g);
+    m_free(&m);
+}
+
+/* Windows of an encoder: none, of one position, odd ones. */
+static void check_windows(void)
+{
+    static const int window[] = {0, 1, 2, 7, 4096};
+    struct m_arch a = m_archs[19];
+    static struct tiny m;
+
+    for (size_t i = 0; i < sizeof window / sizeof *window; i++) {
+        struct runner r = {0};
+        struct gguf *g = NULL;
+        struct err e;
+        int32_t t[NTOK];
+        double want[NTOK * M_DIM];
+        float got[NTOK * M_DIM];
+        int bad;
+
+        a.window = window[i] ? window[i] : 5;
+        m_make(&m, &a, 31);
+        if (!window[i]) {
+            m_find_key(&m, "attention.sliding_window")->num = 0;
+            a.window = 0;
+        }
+        tokens(t, NTOK);
+        naive_run(&m, t, NULL, NTOK, want, NULL);
+        bad = open_embed(&m, &r, &g, 0, &e) ||
+              runner_run(&r, t, 0, NTOK, RUN_ALL, got, &e);
+        ok(!bad && furthest(got, want, NTOK * M_DIM) < 1e-4,
+           "%s: a window of %d %s", a.name, window[i], e.msg);
+        runner_close(&r);
+        gguf_close(g);
+        m_free(&m);
+    }
+}
+
 /* Every tensor, of every architecture: gone, misshapen, of a type that cannot
  * be, or twice as many dimensions. */
 static void check_tensors(const struct m_arch *a, int number)
@@ -530,7 +713,10 @@ static void check_nan(void)
 int main(void)
 {
     for (int i = 0; i < M_NARCH; i++)
-        check_arch(&m_archs[i], i);
+        if (m_archs[i].flags & M_BOTH)
+            check_encoder(&m_archs[i], i);
+        else
+            check_arch(&m_archs[i], i);
     check_bad_keys();
     check_missing_keys();
     check_arrays();
@@ -538,6 +724,8 @@ int main(void)
     check_nan();
     check_rope();
     check_context();
+    check_embed();
+    check_windows();
     for (int i = 0; i < M_NARCH; i++)
         check_mutants(&m_archs[i], i);
     for (int i = 0; i < M_NARCH; i++)

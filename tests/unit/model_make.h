@@ -33,7 +33,14 @@ enum {
     M_SHARED = 1 << 15,
     M_SQRT_DIM = 1 << 16,
     M_O_BIAS = 1 << 17,
-    M_MLP_BIAS = 1 << 18
+    M_MLP_BIAS = 1 << 18,
+    M_BOTH = 1 << 19,      /* an encoder; the first of a period sees all */
+    M_STREAM = 1 << 20,    /* norms behind the sums */
+    M_TOP = 1 << 21,       /* a norm of the embeddings */
+    M_PLACES = 1 << 22,    /* positions and types are learned */
+    M_ERF = 1 << 23,       /* gelu by its definition */
+    M_NORM_BIAS = 1 << 24, /* LAYERNORM: of norms alone, */
+    M_NO_BIAS = 1 << 25    /* or none at all */
 };
 
 struct m_arch {
@@ -72,6 +79,15 @@ static const struct m_arch m_archs[] = {
     {"olmo2", M_NO_PRE | M_POST | M_QK_WHOLE | M_OUTPUT, .window = 5,
      .period = 4, .factor = 3},
     {"starcoder2", M_LAYERNORM | M_NO_GATE | M_GELU, .window = 0},
+    {"bert",
+     M_BOTH | M_LAYERNORM | M_NO_GATE | M_ERF | M_STREAM | M_TOP | M_PLACES,
+     .window = 0},
+    {"nomic-bert", M_BOTH | M_LAYERNORM | M_NORM_BIAS | M_STREAM | M_TOP,
+     .window = 0},
+    {"modern-bert", M_BOTH | M_LAYERNORM | M_NO_BIAS | M_FUSED | M_ERF | M_TOP,
+     .window = 5, .period = 3, .window_base = 1000},
+    {"gemma-embedding", M_BOTH | M_GELU | M_SQRT_DIM | M_POST | M_QK_NORM,
+     .window = 8, .period = 6, .window_base = 1000},
 };
 enum { M_NARCH = sizeof m_archs / sizeof *m_archs };
 
@@ -87,7 +103,8 @@ enum {
     M_NEXPERT = 4,
     M_USED = 2,
     M_FF_EXPERT = 16,
-    M_CONTEXT = 128
+    M_CONTEXT = 128,
+    M_TYPES = 2
 };
 static const double m_eps = 1e-5, m_base = 10000;
 
@@ -186,15 +203,40 @@ static inline void m_bias(struct tiny *m, int layer, const char *name, int n)
     m_add(m, layer, name, n, 1, 1, 0, 0.3);
 }
 
+/* A norm of the stream, with its bias. */
+static inline void m_stream(struct tiny *m, int l, const char *name)
+{
+    char full[64];
+
+    snprintf(full, sizeof full, "%s.weight", name);
+    m_norm(m, l, full, M_DIM);
+    snprintf(full, sizeof full, "%s.bias", name);
+    if (m->a->flags & M_LAYERNORM && !(m->a->flags & M_NO_BIAS))
+        m_bias(m, l, full, M_DIM);
+}
+
+/* Do all products have biases? */
+static inline bool m_biases(const struct tiny *m)
+{
+    return m->a->flags & M_LAYERNORM &&
+           !(m->a->flags & (M_NORM_BIAS | M_NO_BIAS));
+}
+
+/* Has layer L a norm before its blocks?  The first one of an encoder has that
+ * of the embeddings. */
+static inline bool m_pre(const struct tiny *m, int l)
+{
+    return !(m->a->flags & (M_NO_PRE | M_STREAM)) &&
+           (l || !(m->a->flags & M_TOP));
+}
+
 static inline void m_attention(struct tiny *m, int l)
 {
     unsigned f = m->a->flags;
     int q = M_HEADS * M_HEAD, kv = M_KV * M_HEAD;
 
-    if (!(f & M_NO_PRE))
-        m_norm(m, l, "attn_norm.weight", M_DIM);
-    if (f & M_LAYERNORM)
-        m_bias(m, l, "attn_norm.bias", M_DIM);
+    if (m_pre(m, l))
+        m_stream(m, l, "attn_norm");
     if (f & M_FUSED) {
         m_mat(m, l, "attn_qkv.weight", M_DIM, q + 2 * kv, 1);
     } else {
@@ -202,7 +244,7 @@ static inline void m_attention(struct tiny *m, int l)
         m_mat(m, l, "attn_k.weight", M_DIM, kv, 1);
         m_mat(m, l, "attn_v.weight", M_DIM, kv, 1);
     }
-    if (f & (M_QKV_BIAS | M_LAYERNORM)) {
+    if (f & M_QKV_BIAS || m_biases(m)) {
         m_bias(m, l, "attn_q.bias", q);
         m_bias(m, l, "attn_k.bias", kv);
         m_bias(m, l, "attn_v.bias", kv);
@@ -212,21 +254,20 @@ static inline void m_attention(struct tiny *m, int l)
         m_norm(m, l, "attn_k_norm.weight", f & M_QK_NORM ? M_HEAD : kv);
     }
     m_mat(m, l, "attn_output.weight", q, M_DIM, 1);
-    if (f & (M_O_BIAS | M_LAYERNORM))
+    if (f & M_O_BIAS || m_biases(m))
         m_bias(m, l, "attn_output.bias", M_DIM);
     if (f & M_POST)
         m_norm(m, l, "post_attention_norm.weight", M_DIM);
+    if (f & M_STREAM)
+        m_stream(m, l, "attn_output_norm");
 }
 
 static inline void m_network(struct tiny *m, int l)
 {
     unsigned f = m->a->flags;
 
-    if (!(f & (M_NO_PRE | M_PARALLEL))) {
-        m_norm(m, l, "ffn_norm.weight", M_DIM);
-        if (f & M_LAYERNORM)
-            m_bias(m, l, "ffn_norm.bias", M_DIM);
-    }
+    if (!(f & (M_NO_PRE | M_PARALLEL | M_STREAM)))
+        m_stream(m, l, "ffn_norm");
     if (f & M_EXPERTS) {
         m_mat(m, l, "ffn_gate_inp.weight", M_DIM, M_NEXPERT, 1);
         m_mat(m, l, "ffn_gate_exps.weight", M_DIM, M_FF_EXPERT, M_NEXPERT);
@@ -246,12 +287,14 @@ static inline void m_network(struct tiny *m, int l)
     m_mat(m, l, "ffn_down.weight", M_FF, M_DIM, 1);
     if (f & M_MLP_BIAS)
         m_bias(m, l, "ffn_gate.bias", M_FF);
-    if (f & (M_MLP_BIAS | M_LAYERNORM)) {
+    if (f & M_MLP_BIAS || m_biases(m)) {
         m_bias(m, l, "ffn_up.bias", M_FF);
         m_bias(m, l, "ffn_down.bias", M_DIM);
     }
     if (f & M_POST)
         m_norm(m, l, "post_ffw_norm.weight", M_DIM);
+    if (f & M_STREAM)
+        m_stream(m, l, "layer_output_norm");
 }
 
 static inline void m_keys(struct tiny *m)
@@ -264,7 +307,8 @@ static inline void m_keys(struct tiny *m)
     m_int(m, "feed_forward_length", M_FF);
     m_int(m, "attention.head_count", M_HEADS);
     m_int(m, "attention.head_count_kv", M_KV);
-    m_float(m, "rope.freq_base", m_base);
+    if (!(a->flags & M_PLACES))
+        m_float(m, "rope.freq_base", m_base);
     m_float(m,
             a->flags & M_LAYERNORM ? "attention.layer_norm_epsilon"
                                    : "attention.layer_norm_rms_epsilon",
@@ -309,13 +353,18 @@ static inline void m_make(struct tiny *m, const struct m_arch *a, uint64_t seed)
     m->seed = seed;
     m_keys(m);
     m_add(m, -1, "token_embd.weight", M_DIM, M_VOCAB, 1, 0, 1);
+    if (a->flags & M_PLACES) {
+        m_add(m, -1, "position_embd.weight", M_DIM, M_CONTEXT, 1, 0, 1);
+        m_add(m, -1, "token_types.weight", M_DIM, M_TYPES, 1, 0, 1);
+    }
+    if (a->flags & M_TOP)
+        m_stream(m, -1, "token_embd_norm");
     for (int l = 0; l < M_LAYERS; l++) {
         m_attention(m, l);
         m_network(m, l);
     }
-    m_norm(m, -1, "output_norm.weight", M_DIM);
-    if (a->flags & M_LAYERNORM)
-        m_bias(m, -1, "output_norm.bias", M_DIM);
+    if (!(a->flags & M_STREAM))
+        m_stream(m, -1, "output_norm");
     if (a->flags & M_OUTPUT)
         m_mat(m, -1, "output.weight", M_DIM, M_VOCAB, 1);
     if (a->flags & M_OUT_BIAS)

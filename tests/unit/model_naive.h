@@ -12,7 +12,7 @@ enum { N_MAX = 48, N_WIDE = 2 * M_FF + M_DIM };
 struct naive {
     struct tiny *m;
     int n;
-    double x[N_MAX][M_DIM];
+    double x[N_MAX][M_DIM], q[N_MAX][M_HEADS][M_HEAD];
     double k[M_LAYERS][N_MAX][M_KV][M_HEAD], v[M_LAYERS][N_MAX][M_KV][M_HEAD];
 };
 
@@ -79,11 +79,14 @@ static inline void n_norm(struct naive *s, double *y, int l, const char *name,
     for (int i = 0; i < M_DIM; i++)
         var += (x[i] - mean) * (x[i] - mean) / M_DIM;
     for (int i = 0; i < M_DIM; i++)
-        y[i] = (x[i] - mean) / sqrt(var + m_eps) * (double)w[i] + (double)b[i];
+        y[i] = (x[i] - mean) / sqrt(var + m_eps) * (double)w[i] +
+               (b ? (double)b[i] : 0);
 }
 
 static inline double n_act(const struct m_arch *a, double x)
 {
+    if (a->flags & M_ERF)
+        return 0.5 * x * (1 + erf(x / sqrt(2)));
     return a->flags & M_GELU
                ? 0.5 * x *
                      (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)))
@@ -92,9 +95,9 @@ static inline double n_act(const struct m_arch *a, double x)
 
 static inline int n_window(const struct m_arch *a, int l)
 {
-    return a->window && (!a->period || l % a->period != a->period - 1)
-               ? a->window
-               : 0;
+    int global = a->flags & M_TOP ? 0 : a->period - 1;
+
+    return a->window && (!a->period || l % a->period != global) ? a->window : 0;
 }
 
 static inline void n_rope(const struct m_arch *a, double *h, int l, int pos)
@@ -104,7 +107,7 @@ static inline void n_rope(const struct m_arch *a, double *h, int l, int pos)
     /* In models that slide, only the layers that see all are scaled. */
     double f = a->factor > 0 && !w ? a->factor : 1;
 
-    if (a->nope && l % a->nope == a->nope - 1)
+    if (a->flags & M_PLACES || (a->nope && l % a->nope == a->nope - 1))
         return;
     for (int i = 0; i < d / 2; i++) {
         double t = pos * pow(base, -2.0 * i / d) / f, *p, *q, x, y;
@@ -161,14 +164,19 @@ static inline void n_attend(struct naive *s, double *out, int l, int pos,
 {
     const struct m_arch *a = s->m->a;
     double scale = a->scale > 0 ? a->scale : 1 / sqrt(M_HEAD);
-    int w = n_window(a, l), lo = w && pos >= w ? pos - w + 1 : 0;
+    int w = n_window(a, l), lo = w && pos >= w ? pos - w + 1 : 0, hi = pos;
+
+    if (a->flags & M_BOTH) {
+        lo = w && pos > w / 2 ? pos - w / 2 : 0;
+        hi = w && pos + w / 2 < s->n ? pos + w / 2 : s->n - 1;
+    }
 
     for (int h = 0; h < M_HEADS; h++) {
         int g = h / (M_HEADS / M_KV);
         double p[N_MAX], sum = 0, *o = out + h * M_HEAD;
 
         memset(o, 0, M_HEAD * sizeof *o);
-        for (int t = lo; t <= pos; t++) {
+        for (int t = lo; t <= hi; t++) {
             double dot = 0;
 
             for (int i = 0; i < M_HEAD; i++)
@@ -178,7 +186,7 @@ static inline void n_attend(struct naive *s, double *out, int l, int pos,
                 dot = a->attn_softcap * tanh(dot / a->attn_softcap);
             sum += p[t] = exp(dot);
         }
-        for (int t = lo; t <= pos; t++)
+        for (int t = lo; t <= hi; t++)
             for (int i = 0; i < M_HEAD; i++)
                 o[i] += p[t] / sum * s->v[l][t][g][i];
     }
@@ -259,52 +267,80 @@ static inline void n_network(struct naive *s, double *y, int l, const double *x)
     n_mul(s, y, l, "ffn_down", t, M_FF, M_DIM);
 }
 
+/* All but Q, K and V, which all positions have by now. */
 static inline void n_layer(struct naive *s, int l, int pos)
 {
     const struct m_arch *a = s->m->a;
     double res = a->residual > 0 ? a->residual : 1, *x = s->x[pos];
-    double in[M_DIM], y[M_DIM], z[M_DIM], q[M_HEADS][M_HEAD],
-        att[M_HEADS * M_HEAD];
+    double in[M_DIM], y[M_DIM], z[M_DIM], att[M_HEADS * M_HEAD];
 
-    n_norm(s, in, l, "attn_norm", x);
-    n_qkv(s, q, l, pos, in);
-    n_attend(s, att, l, pos, q);
+    if (a->flags & M_PARALLEL)
+        n_norm(s, in, l, "attn_norm", x);
+    n_attend(s, att, l, pos, s->q[pos]);
     n_mul(s, y, l, "attn_output", att, M_HEADS * M_HEAD, M_DIM);
     n_norm(s, z, l, "post_attention_norm", y);
     for (int i = 0; i < M_DIM; i++)
         x[i] += res * z[i];
+    if (a->flags & M_STREAM)
+        n_norm(s, x, l, "attn_output_norm", x);
     if (!(a->flags & M_PARALLEL))
         n_norm(s, in, l, "ffn_norm", x);
     n_network(s, y, l, in);
     n_norm(s, z, l, "post_ffw_norm", y);
     for (int i = 0; i < M_DIM; i++)
         x[i] += res * z[i];
+    if (a->flags & M_STREAM)
+        n_norm(s, x, l, "layer_output_norm", x);
 }
 
-/* HIDDEN[n][M_DIM], what the last norm gives, and LOGITS[n][M_VOCAB] of tokens
- * T[N]. */
-static inline void naive_run(struct tiny *m, const int32_t *t, int n,
-                             double *hidden, double *logits)
+/* What T is at position P. */
+static inline void n_embed(struct naive *s, int p, int32_t t, int type)
 {
-    const struct m_arch *a = m->a;
-    struct naive *s = calloc(1, sizeof *s);
-    const float *embed;
+    const struct m_arch *a = s->m->a;
+    const float *embed = n_weight(s, -1, "token_embd", "weight"),
+                *place = n_weight(s, -1, "position_embd", "weight"),
+                *kind = n_weight(s, -1, "token_types", "weight");
     double grow = a->flags & M_SQRT_DIM ? sqrt(M_DIM)
                   : a->embed > 0        ? a->embed
                                         : 1;
 
+    for (int i = 0; i < M_DIM; i++)
+        s->x[p][i] = grow * (double)embed[t * M_DIM + i] +
+                     (place ? (double)place[p * M_DIM + i] : 0) +
+                     (kind ? (double)kind[type * M_DIM + i] : 0);
+    if (a->flags & M_TOP)
+        n_norm(s, s->x[p], -1, "token_embd_norm", s->x[p]);
+}
+
+/* HIDDEN[n][M_DIM], what the last norm gives, and LOGITS[n][M_VOCAB], which
+ * encoders have none of, of tokens T[N] of types TYPE[N], or NULL. */
+static inline void naive_run(struct tiny *m, const int32_t *t,
+                             const int32_t *type, int n, double *hidden,
+                             double *logits)
+{
+    const struct m_arch *a = m->a;
+    struct naive *s = calloc(1, sizeof *s);
+
     s->m = m;
-    embed = n_weight(s, -1, "token_embd", "weight");
+    s->n = n;
     for (int p = 0; p < n; p++)
-        for (int i = 0; i < M_DIM; i++)
-            s->x[p][i] = grow * (double)embed[t[p] * M_DIM + i];
-    for (int l = 0; l < M_LAYERS; l++)
+        n_embed(s, p, t[p], type ? type[p] : 0);
+    for (int l = 0; l < M_LAYERS; l++) {
+        for (int p = 0; p < n; p++) {
+            double in[M_DIM];
+
+            n_norm(s, in, l, "attn_norm", s->x[p]);
+            n_qkv(s, s->q[p], l, p, in);
+        }
         for (int p = 0; p < n; p++)
             n_layer(s, l, p);
+    }
     for (int p = 0; p < n; p++) {
         double *z = hidden + p * M_DIM, *y = logits + p * M_VOCAB;
 
         n_norm(s, z, -1, "output_norm", s->x[p]);
+        if (a->flags & M_BOTH)
+            continue;
         n_mul(s, y, -1, a->flags & M_OUTPUT ? "output" : "token_embd", z, M_DIM,
               M_VOCAB);
         for (int i = 0; i < M_VOCAB; i++) {

@@ -14,6 +14,7 @@ struct runner {
     struct model *m;
     int npage, ngroup;
     int32_t *pages;
+    const int32_t *type; /* of the next step's tokens; NULL: all 0 */
 };
 
 static inline void runner_close(struct runner *r)
@@ -100,7 +101,8 @@ static inline int runner_run(struct runner *r, const int32_t *t, int pos, int n,
     size_t row = (size_t)model_width(r->m);
     int32_t *p = calloc((size_t)n, sizeof *p), *seq = calloc((size_t)n, 4);
     uint8_t *w = calloc((size_t)n, 1);
-    struct be_step s = {.ncol = n, .tok = t, .pos = p, .seq = seq, .want = w};
+    struct be_step s = {
+        .ncol = n, .tok = t, .pos = p, .seq = seq, .type = r->type, .want = w};
     const float *got = NULL;
     int bad;
 

@@ -3,12 +3,13 @@
  * none of its scaling; heads of Q and K are normed. */
 #include <math.h>
 
+#include "model/arch/gemma3.h"
 #include "model/block.h"
 #include "model/rope.h"
 
 enum { LAYERS_27B = 62 };
 
-static void build(struct build *b)
+void gemma3_build(struct build *b)
 {
     struct params *p = &b->p;
 
@@ -38,4 +39,4 @@ static void build(struct build *b)
     block_head(b, false);
 }
 
-const struct arch arch_gemma3 = {"gemma3", 0, build};
+const struct arch arch_gemma3 = {"gemma3", 0, gemma3_build};

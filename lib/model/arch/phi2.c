@@ -15,7 +15,7 @@ static void build(struct build *b)
         block_rope(b, l);
         block_attend(b, l);
         block_attn_out(b, l, BE_X);
-        block_mlp(b, l, KERN_GELU);
+        block_mlp(b, l, KERN_GELU, BE_N);
     }
     block_head(b, true);
 }

@@ -18,7 +18,7 @@ static void build(struct build *b)
         block_attn_out(b, l, BE_X);
 
         block_norm(b, l, "ffn_norm", BE_X, BE_N);
-        block_mlp(b, l, KERN_GELU);
+        block_mlp(b, l, KERN_GELU, BE_N);
     }
     block_head(b, false);
 }
