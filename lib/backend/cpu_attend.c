@@ -12,6 +12,8 @@
 
 #include "backend/cpu_impl.h"
 
+enum { PIECES = BE_PAGE / KERN_KV_TILE }; /* of a page */
+
 /* One tile of one head of K. */
 struct tile {
     struct cpu_ctx *x;
@@ -62,18 +64,39 @@ static void gather(const struct tile *t)
                n * sizeof(float));
 }
 
-/* The bounds of the first N queries, from the chunk's to those of its page at
- * AT. */
-static void on_page(struct cpu_own *own, int at, int n)
+/* The bounds of the first N queries, from the chunk's to those of its SIZE
+ * positions from AT on. */
+static void bounds(struct cpu_own *own, int at, int size, int n)
 {
     for (int i = 0; i < n; i++) {
         int lo = own->lo[i] - at, hi = own->hi[i] - at;
 
         lo = lo < 0 ? 0 : lo;
-        hi = hi > BE_PAGE ? BE_PAGE : hi;
+        hi = hi > size ? size : hi;
         own->page_lo[i] = lo < hi ? lo : 0;
         own->page_hi[i] = lo < hi ? hi : 0;
     }
+}
+
+/* With few queries the arithmetic of a page is not enough to hide how long the
+ * next one takes to come. */
+static void ask(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i += CPU_LINE)
+        __builtin_prefetch(p + i, 0, 2);
+}
+
+/* K and V of position POS of column C, the first of a tile. */
+static const char *k_at(const struct tile *t, int c, int pos)
+{
+    return cpu_k(t->x->b, t->l, cpu_page(t->x, t->l->group, c, pos), t->head) +
+           t->l->k_head / PIECES * (size_t)(pos % BE_PAGE / KERN_KV_TILE);
+}
+
+static const char *v_at(const struct tile *t, int c, int pos)
+{
+    return cpu_v(t->x->b, t->l, cpu_page(t->x, t->l->group, c, pos), t->head) +
+           t->l->v_head / PIECES * (size_t)(pos % BE_PAGE / KERN_KV_TILE);
 }
 
 /* Chunk NUMBER for the columns CA..CB-1 of T, all of which see some of it:
@@ -86,18 +109,23 @@ static void chunk(const struct tile *t, int number, int ca, int cb, float *m,
     int g = t->group, nq = (cb - ca) * g, dk = t->l->dk, dv = t->l->dv,
         base = number * CPU_CHUNK, from = first_of(t, ca) - base,
         to = last_of(t, cb - 1) + 1 - base, end;
+    bool few = x->ncol < CPU_MANY;
+    int step = few ? KERN_KV_TILE : BE_PAGE;
+    size_t kn = t->l->k_head / PIECES, vn = t->l->v_head / PIECES;
     const float *q = own->q + (size_t)(ca - t->c0) * (size_t)(g * dk);
 
     from = from < 0 ? 0 : from / BE_PAGE * BE_PAGE;
     to = to > CPU_CHUNK ? CPU_CHUNK : to;
     end = (to + KERN_KV_TILE - 1) / KERN_KV_TILE * KERN_KV_TILE;
-    for (int at = from; at < end; at += BE_PAGE) {
-        int n = end - at < BE_PAGE ? end - at : BE_PAGE;
-        const char *k =
-            cpu_k(x->b, t->l, cpu_page(x, t->l->group, ca, base + at), t->head);
+    for (int at = from; at < end; at += step) {
+        int n = end - at < step ? end - at : step;
 
-        x->k->score[x->b->ktype](own->s + at, CPU_CHUNK, q, (size_t)dk, nq, k,
-                                 dk, n / KERN_KV_TILE);
+        if (few && at + BE_PAGE < end)
+            ask(k_at(t, ca, base + at + BE_PAGE), kn);
+        else if (few)
+            ask(v_at(t, ca, base + from + at % BE_PAGE), vn);
+        x->k->score[x->b->ktype](own->s + at, CPU_CHUNK, q, (size_t)dk, nq,
+                                 k_at(t, ca, base + at), dk, n / KERN_KV_TILE);
     }
     for (int i = 0; i < nq; i++) {
         int c = ca + i / g, lo = first_of(t, c) - base,
@@ -109,13 +137,13 @@ static void chunk(const struct tile *t, int number, int ca, int cb, float *m,
                       end, t->o->scale, t->o->softcap, &m[i], &l[i]);
     }
     memset(o, 0, (size_t)nq * (size_t)dv * sizeof *o);
-    for (int at = from; at < end; at += BE_PAGE) {
-        const char *v =
-            cpu_v(x->b, t->l, cpu_page(x, t->l->group, ca, base + at), t->head);
-
-        on_page(own, at, nq);
+    for (int at = from; at < end; at += step) {
+        if (few && at + BE_PAGE < end)
+            ask(v_at(t, ca, base + at + BE_PAGE), vn);
+        bounds(own, at, step, nq);
         x->k->mix[x->b->vtype](o, (size_t)dv, own->s + at, CPU_CHUNK,
-                               own->page_lo, own->page_hi, nq, v, dv);
+                               own->page_lo, own->page_hi, nq,
+                               v_at(t, ca, base + at), dv);
     }
 }
 
