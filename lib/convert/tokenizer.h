@@ -17,10 +17,14 @@ struct convert_tokenizer_want {
                          unused ones; fewer rows than tokens is an error */
     /* Of config.json, -1 where it says nothing; tokenizer files come first. */
     int64_t bos, eos, pad;
+    /* NULL, or where lines are appended that say what a GGUF cannot say of this
+     * tokenizer and changes little. */
+    struct buf *notes;
 };
 
 /* Append tokenizer.* keys, and general.sampling.* of the generation config.
- * DIR: the folder.  ERR_FORMAT, ERR_UNSUPPORTED name the file. */
+ * DIR: the folder.  ERR_FORMAT, ERR_UNSUPPORTED name the file.
+ * token_type_count, which config.json says, is the caller's. */
 int convert_tokenizer(struct gguf_out *o, const char *dir,
                       const struct convert_tokenizer_want *want, struct err *e);
 

@@ -26,6 +26,18 @@ static const struct pretok_name *find_name(const char *name)
     return NULL;
 }
 
+bool pretok_at(struct pretok_info *out, size_t i)
+{
+    const struct pretok_rule *rule;
+
+    if (i >= sizeof pretok_names / sizeof *pretok_names)
+        return false;
+    rule = &pretok_rules[pretok_names[i].rule];
+    *out = (struct pretok_info){pretok_names[i].name, rule->name,
+                                pretok_names[i].flags, rule->step};
+    return true;
+}
+
 int pretok_open(struct pretok *pt, const char *name, struct err *e)
 {
     const struct pretok_name *n = find_name(name);

@@ -27,6 +27,16 @@ struct pretok {
 int pretok_open(struct pretok *pt, const char *name, struct err *e);
 void pretok_close(struct pretok *pt);
 
+/* A name and what it stands for: steps up to one of kind 0.  Names of the same
+ * STEP split alike. */
+struct pretok_info {
+    const char *name, *rule;
+    unsigned flags;
+    const struct pretok_step *step;
+};
+/* Name I of the table, in order of strcmp(); false past the last. */
+bool pretok_at(struct pretok_info *out, size_t i);
+
 /* Call FN for each piece of the text that begins at P, in order, until one
  * begins at or after STOP.  END and FINAL as in regex.h.  Returns where it
  * stopped: before STOP only when what follows END could change the pieces. */
