@@ -123,6 +123,7 @@ $B/unit/checkkern: $(call obj,$(filter-out $(addprefix %/,$(OTHER:=.c)),$(wildca
 $(TOOLS): $B/tools/%: $B/tests/tools/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) -lm -lpthread
+$B/tools/probe: $B/cmd/bench/limits.o
 # Without FUZZER each target replays the files it is given.
 $(FUZZ): $B/fuzz/%: $B/tests/fuzz/%.o $(if $(FUZZER),,$B/tests/fuzz/replay/main.o) $B/libllm.a
 	@mkdir -p $(@D)

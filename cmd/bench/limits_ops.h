@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * probe_ops.h - for probe: loops of the instructions that multiply bytes, with
- * nothing else in them.  They are written out, as the compiler would rather
- * leave them away; each may run only where its flags say that it is there. */
-#ifndef LLM_TESTS_PROBE_OPS_H
-#define LLM_TESTS_PROBE_OPS_H
+ * limits_ops.h - loops of the instructions that multiply bytes, with nothing
+ * else in them.  They are written out, as the compiler would rather leave them
+ * away; each may run only where its flags say that it is there. */
+#ifndef LLM_CMD_LIMITS_OPS_H
+#define LLM_CMD_LIMITS_OPS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/cpu.h"
-
-struct op {
-    const char *name;
-    unsigned flags;
-    double ops; /* of one turn of the loop */
-    void (*run)(long turns);
-};
+#include "cmd/bench/limits.h"
 
 /* ONE(n) for accumulators 0 to 11: more than any of these takes to come
  * through. */
@@ -108,7 +102,7 @@ static inline void op_amx(long turns)
                      : "cc", "memory");
 }
 
-static const struct op op_list[] = {
+static const struct limits_op op_list[] = {
     {"pmaddwd xmm", 0, 12 * 16, op_sse2},
     {"vpmaddubsw ymm", CPU_AVX2, 12 * 64, op_avx2},
     {"vpdpbusd ymm", CPU_AVX2VNNI, 12 * 64, op_vnni},
@@ -141,29 +135,14 @@ OP_LOOP(op_neon, OP_NEON)
 OP_LOOP(op_sdot, OP_SDOT)
 OP_LOOP(op_smmla, OP_SMMLA)
 
-static const struct op op_list[] = {
+static const struct limits_op op_list[] = {
     {"smull", CPU_NEON, 12 * 16, op_neon},
     {"sdot", CPU_DOTPROD, 12 * 32, op_sdot},
     {"smmla", CPU_I8MM, 12 * 64, op_smmla},
 };
 
 #else
-static const struct op op_list[] = {{NULL, ~0u, 0, NULL}};
+static const struct limits_op op_list[] = {{NULL, ~0u, 0, NULL}};
 #endif
-
-/* The best that FLAGS allow; in *VECTOR the best without tiles.  NULL: none. */
-static inline const struct op *op_best(unsigned flags, const struct op **vector)
-{
-    const struct op *best = NULL;
-
-    *vector = NULL;
-    for (size_t i = 0; i < sizeof op_list / sizeof *op_list; i++)
-        if (!(op_list[i].flags & ~flags)) {
-            best = &op_list[i];
-            if (!(best->flags & CPU_AMX))
-                *vector = best;
-        }
-    return best;
-}
 
 #endif
