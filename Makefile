@@ -124,6 +124,7 @@ $(TOOLS): $B/tools/%: $B/tests/tools/%.o $B/libllm.a
 	@mkdir -p $(@D)
 	$(LINK) $(PKG_LIBS) -lm -lpthread
 $B/tools/probe: $B/cmd/bench/limits.o
+$B/unit/bench: $B/cmd/bench/figures.o
 # Without FUZZER each target replays the files it is given.
 $(FUZZ): $B/fuzz/%: $B/tests/fuzz/%.o $(if $(FUZZER),,$B/tests/fuzz/replay/main.o) $B/libllm.a
 	@mkdir -p $(@D)

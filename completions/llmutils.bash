@@ -119,6 +119,30 @@ _llmutils() {
         --values) kind='layer[:head[:position]]' ;;
         esac
         ;;
+    llm-bench)
+        opts='--prompt --count --depth --batch --shared --threads --repeat --only --cold --spec --draft --kv-type --device --share --no-pack --baseline --noise --fail-on-regression --vs --vs-regex --read-mb --format --output --quiet --help --version'
+        valued='-p --prompt -n --count --depth -b --batch -t --threads -r --repeat --only --draft --kv-type --device --baseline --noise --vs --vs-regex --read-mb -f --format -o --output'
+        operands='model ...'
+        case $prev in
+        -p | --prompt) kind='count[,...]' ;;
+        -n | --count) kind='count' ;;
+        --depth) kind='count[,...]' ;;
+        -b | --batch) kind='count[,...]' ;;
+        -t | --threads) kind='count[,...]' ;;
+        -r | --repeat) kind='count' ;;
+        --only) kind='test[,...]' ;;
+        --draft) kind='model' ;;
+        --kv-type) kind='type[,type]' ;;
+        --device) kind='name' ;;
+        --baseline) kind='file' ;;
+        --noise) kind='percent' ;;
+        --vs) kind='command' ;;
+        --vs-regex) kind='regex' ;;
+        --read-mb) kind='count' ;;
+        -f | --format) kind='words text json markdown' ;;
+        -o | --output) kind='file' ;;
+        esac
+        ;;
     llm-decode)
         opts='--count --stop --ban-string --ban-regex --grammar --json --schema --regex --trigger --ignore-eos --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay --seed --logit-bias --suppress --logprobs-of --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
         valued='-n --count --stop --ban-string --ban-regex --grammar --schema --regex --trigger --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay -s --seed --logit-bias --suppress --logprobs-of --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device -f --format -o --output'
@@ -428,4 +452,4 @@ _llmutils() {
         ;;
     esac
 }
-complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull gguf-quantize grammar-check kv-dump llm-decode llm-embed llm-prefill llm-sample llm-score llm-spec tok-decode tok-encode
+complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull gguf-quantize grammar-check kv-dump llm-bench llm-decode llm-embed llm-prefill llm-sample llm-score llm-spec tok-decode tok-encode

@@ -15,13 +15,7 @@ static int threads, threads_batch, context = -1, share, no_pack;
 static bool embed;
 static const char *kv_type = "f16", *device = "cpu";
 
-const struct cli_opt load_opts[] = {
-    {'t', "threads", CLI_INT, &threads, "count",
-     "use this many threads; default: the performance cores it may use"},
-    {0, "threads-batch", CLI_INT, &threads_batch, "count",
-     "use this many for prompts; default: as many"},
-    {'c', "ctx", CLI_INT, &context, "count",
-     "positions of a sequence; default: what the model was made for"},
+const struct cli_opt load_memory_opts[] = {
     {0, "kv-type", CLI_STR, &kv_type, "type[,type]",
      "keep K and V as f16, f32, bf16, q8_0 or q4_0"},
     {0, "device", CLI_STR, &device, "name", "run on this; default: cpu"},
@@ -31,6 +25,37 @@ const struct cli_opt load_opts[] = {
      "use the weights as the file has them: slower, no second copy"},
     {0},
 };
+const struct cli_opt load_opts[] = {
+    {'t', "threads", CLI_INT, &threads, "count",
+     "use this many threads; default: the performance cores it may use"},
+    {0, "threads-batch", CLI_INT, &threads_batch, "count",
+     "use this many for prompts; default: as many"},
+    {'c', "ctx", CLI_INT, &context, "count",
+     "positions of a sequence; default: what the model was made for"},
+    {0, "", CLI_GROUP, load_memory_opts, NULL, NULL},
+    {0},
+};
+
+void load_set(int nthread, int ncontext)
+{
+    threads = nthread;
+    context = ncontext;
+}
+
+int load_words(const char *w[LOAD_WORDS])
+{
+    int n = 0;
+
+    w[n++] = "--kv-type";
+    w[n++] = kv_type;
+    w[n++] = "--device";
+    w[n++] = device;
+    if (share)
+        w[n++] = "--share";
+    if (no_pack)
+        w[n++] = "--no-pack";
+    return n;
+}
 
 void load_kv_type(const char *type)
 {

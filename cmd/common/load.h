@@ -10,8 +10,9 @@
 #include "model/model.h"
 #include "tok/tok.h"
 
-/* Group: -t, --threads-batch, -c, --kv-type, --device, --share, --no-pack. */
-extern const struct cli_opt load_opts[];
+/* Groups: -t, --threads-batch, -c, and the other one, which is --kv-type,
+ * --device, --share, --no-pack. */
+extern const struct cli_opt load_opts[], load_memory_opts[];
 
 /* What --kv-type is where it is not said, in place of f16; before cli_parse().
  */
@@ -25,6 +26,13 @@ enum {
     LOAD_SLIDE = 1 << 22, /* positions of a sequence that slides */
     LOAD_MAX_CHUNK = 1 << 20
 };
+
+/* What -t and -c are for the next load_open(), where no option says it: 0 and
+ * -1 are the defaults. */
+void load_set(int threads, int context);
+/* The options of the other group as words, for another program; their count. */
+enum { LOAD_WORDS = 6 };
+int load_words(const char *w[LOAD_WORDS]);
 
 struct load {
     struct gguf *gguf;
