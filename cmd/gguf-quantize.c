@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * gguf-quantize.c - a model in fewer bits. */
+#include <float.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +12,10 @@
 #include "cmd/common/model.h"
 #include "cmd/quantize/quantize.h"
 
-static struct job job;
+/* No number that anybody asks for. */
+#define UNSAID (-FLT_MAX)
+
+static struct job job = {.tokens = 4096, .max_kl = UNSAID};
 static struct cli_list tensors;
 static const char *embedding, *output_type, *target_size, *format = "text";
 static int dry_run, fallback, list, measure, pure, quiet, requantize;
@@ -30,6 +34,8 @@ static const struct cli_opt opts[] = {
     {0, "imatrix", CLI_STR, &job.imatrix, "file",
      "weigh errors by this importance matrix"},
     {0, "list", CLI_FLAG, &list, NULL, "list the recipes"},
+    {0, "max-kl", CLI_FLOAT, &job.max_kl, "number",
+     "choose the smallest types that keep the answers so near"},
     {0, "measure", CLI_FLAG, &measure, NULL,
      "with --dry-run, say what each tensor would lose"},
     {'o', "output", CLI_STR, &job.output, "file", "the new model"},
@@ -42,6 +48,10 @@ static const struct cli_opt opts[] = {
      "choose types that lose least in so many bytes, or bits as 4.5bpw"},
     {0, "tensor", CLI_LIST, &tensors, "regex=type",
      "the type of tensors whose name matches"},
+    {0, "text", CLI_STR, &job.text, "file",
+     "measure what the answers lose by this text, or stream of tokens"},
+    {0, "text-tokens", CLI_INT, &job.tokens, "count",
+     "use so many tokens of it; default: 4096"},
     {'t', "threads", CLI_INT, &threads, "count", "threads"},
     {0},
 };
@@ -66,6 +76,28 @@ static const struct recipe *recipe_operand(const char *name)
     return r;
 }
 
+/* Are types chosen, and not named? */
+static bool chosen(void)
+{
+    return target_size || !(job.max_kl == UNSAID);
+}
+
+static void measuring_options(void)
+{
+    if (measure && !dry_run)
+        usage_error(&cli, "--measure goes with --dry-run");
+    if (!(job.max_kl == UNSAID) && !(job.max_kl > 0 && job.max_kl < 1e3f))
+        usage_error(&cli, "--max-kl must be above 0");
+    if (job.max_kl > 0 && !job.text)
+        usage_error(&cli, "--max-kl needs a --text to measure by");
+    if (job.text && !chosen() && !measure)
+        usage_error(&cli, "--text goes with --max-kl, --target-size or "
+                          "--measure");
+    if (job.tokens < 512)
+        usage_error(&cli, "--text-tokens must be at least 512");
+    job.threads = threads > 0 ? threads : 0;
+}
+
 static void options(int argc, char **argv, int i)
 {
     static const char *const formats[] = {"text", "json", NULL};
@@ -74,16 +106,16 @@ static void options(int argc, char **argv, int i)
         usage_error(&cli, "no model is named");
     if (argc - i > 2)
         usage_error(&cli, "one model and one recipe, not '%s'", argv[i + 2]);
-    if (argc - i < 2 && !target_size)
+    if (argc - i < 2 && !chosen())
         usage_error(&cli, "no recipe is named: --list has them");
-    if (argc - i == 2 && target_size)
-        usage_error(&cli, "--target-size chooses the types itself: no recipe");
+    if (argc - i == 2 && chosen())
+        usage_error(&cli, "--target-size and --max-kl choose the types "
+                          "themselves: no recipe");
     if (!job.output == !dry_run)
         usage_error(&cli, "either --output or --dry-run is needed");
     if (threads != INT_MIN && (threads < 1 || threads > POOL_MAX))
         usage_error(&cli, "--threads: %d is not in 1..%d", threads, POOL_MAX);
-    if (measure && !dry_run)
-        usage_error(&cli, "--measure goes with --dry-run");
+    measuring_options();
     job.json = cli_choice(&cli, "format", format, formats) == 1;
     job.quiet = quiet;
     job.want.recipe = recipe_operand(argv[i + 1]);
@@ -133,7 +165,9 @@ static int quantize(struct plan *p, const struct gguf *g,
     uint64_t file;
     int rc;
 
-    if (measure && measure_plan(p, r, e))
+    if (measure && !chosen() &&
+        (measure_plan(p, r, e) ||
+         (job.text && search_measure(p, g, &job, r, e))))
         return err_prefix(e, "%s", gguf_path(g));
     rc = keys_make(&o, g, p, &job, e);
     if (!rc)
@@ -177,7 +211,9 @@ int main(int argc, char **argv)
     run.pool = make_pool();
     run.progress = !quiet && isatty(STDERR_FILENO) ? show_progress : NULL;
     rc = plan_make(&p, g, &q, &job.want, &e);
-    if (!rc && target_size)
+    if (!rc && job.text && chosen())
+        rc = search_types(&p, g, target_size ? &target : NULL, &job, &run, &e);
+    else if (!rc && target_size)
         rc = fit_types(&p, g, &target, &job, &run, &e);
     if (!rc)
         rc = quantize(&p, g, &run, &e);
@@ -187,6 +223,7 @@ int main(int argc, char **argv)
     pool_free(run.pool);
     imatrix_close(im);
     want_free(&job);
+    free(job.kl.group);
     gguf_close(g);
     return cli_finish(rc ? status(&e) : 0);
 }

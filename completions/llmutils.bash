@@ -79,17 +79,20 @@ _llmutils() {
         esac
         ;;
     gguf-quantize)
-        opts='--allow-requantize --dry-run --embedding --fallback --format --imatrix --list --measure --output --output-type --pure --quiet --target-size --tensor --threads --help --version'
-        valued='--embedding -f --format --imatrix -o --output --output-type --target-size --tensor -t --threads'
+        opts='--allow-requantize --dry-run --embedding --fallback --format --imatrix --list --max-kl --measure --output --output-type --pure --quiet --target-size --tensor --text --text-tokens --threads --help --version'
+        valued='--embedding -f --format --imatrix --max-kl -o --output --output-type --target-size --tensor --text --text-tokens -t --threads'
         operands='model recipe'
         case $prev in
         --embedding) kind='type' ;;
         -f | --format) kind='words text json' ;;
         --imatrix) kind='file' ;;
+        --max-kl) kind='number' ;;
         -o | --output) kind='file' ;;
         --output-type) kind='type' ;;
         --target-size) kind='size' ;;
         --tensor) kind='regex=type' ;;
+        --text) kind='file' ;;
+        --text-tokens) kind='count' ;;
         -t | --threads) kind='count' ;;
         esac
         ;;

@@ -275,6 +275,83 @@ E
     done
 }
 
+# A text for floats(), and what a model loses on it by llm-score.
+words() {
+    for i in $(seq 60); do echo "abc hello world $i"; done >text
+    tok-encode f32.gguf text >tokens
+}
+apart() { llm-score -c 512 --stride 512 --logprobs -1 --against f32.gguf -f json "$1" tokens | tail -n 1 | jq .kl; }
+
+@test "--max-kl: the smallest file that is near enough" {
+    slow
+    floats
+    words
+    gguf-quantize -n -f json --max-kl 0.02 --text text --text-tokens 512 f32.gguf >plan
+    jq -e '.divergence | .kl <= 0.02 and .kl > 0.01 and .se > 0 and .tokens == 512 and .mixes >= 1 and .mixes <= 9' plan
+    # Prices, and what they are made of.
+    jq -e '.divergence.alone | length == 22 and all(.kl > 0 and .loss > 0)' plan
+    jq -e '([.tensors[].kl // 0] | add) as $sum | .divergence.predicted | . / $sum > 0.999 and . / $sum < 1.001' plan
+    # What is written is what was planned, whatever the threads and the form of
+    # the text; and another program measures the same.
+    run -0 --separate-stderr gguf-quantize -t 1 --max-kl 0.02 --text text --text-tokens 512 -o a.gguf f32.gguf
+    [[ $stderr == *"a.gguf: divergence 0.0"*" over 512 tokens"* ]]
+    quantize -t 3 --max-kl 0.02 --text - --text-tokens 512 -o b.gguf f32.gguf <tokens
+    cmp a.gguf b.gguf
+    [ "$(jq .bytes plan)" -eq "$(stat -c %s a.gguf)" ]
+    gguf-inspect -f json a.gguf | jq -r '.tensors[].type' >types
+    jq -r '.tensors[].to' plan | cmp - types
+    got=$(apart a.gguf)
+    jq -en "$got < 0.024 and $got > 0.008"
+    # Types that were asked for stay, and count.
+    gguf-quantize -n -f json --max-kl 0.02 --tensor 'attn_v=q2_k' --text tokens --text-tokens 512 f32.gguf >asked || true
+    [ ! -s asked ] || jq -e '[.tensors[] | select(.name | test("attn_v")).to] | unique == ["Q2_K"]' asked
+    fails 4 "no mix of types loses as little" gguf-quantize -q --tensor '.*=q2_k' --max-kl 0.001 --text text \
+        --text-tokens 512 -o n.gguf f32.gguf
+}
+
+@test "--target-size with --text: what loses least there" {
+    slow
+    floats
+    words
+    gguf-quantize -n -f json --target-size 4bpw --text text --text-tokens 512 f32.gguf >plan
+    jq -e '.bits_per_weight <= 4 and .divergence.mixes >= 1 and .divergence.mixes <= 2' plan
+    quantize --target-size 4bpw -o plain.gguf f32.gguf
+    quantize --target-size 4bpw --text text --text-tokens 512 -o o.gguf f32.gguf
+    [ "$(jq .bytes plan)" -eq "$(stat -c %s o.gguf)" ]
+    a=$(apart o.gguf)
+    b=$(apart plain.gguf)
+    jq -en "$a < $b"
+    fails 4 "in this size the least loss is" gguf-quantize -q --target-size 3bpw --max-kl 0.001 --text text \
+        --text-tokens 512 -o n.gguf f32.gguf
+    # A recipe, measured.
+    gguf-quantize -n -f json --measure --text text --text-tokens 512 f32.gguf Q8_0 | jq -e '.divergence | .kl > 0 and .kl < 0.005'
+    gguf-quantize -n -f json --measure --text text --text-tokens 512 f32.gguf F32 | jq -e '.divergence.kl | . < 1e-6 and . > -1e-6'
+    run -0 gguf-quantize -n --measure --text text --text-tokens 512 f32.gguf Q8_0
+    [[ ${lines[-2]} =~ ^divergence:\ 0\.0.*\ over\ 512\ tokens$ ]]
+}
+
+@test "--text: what is none" {
+    "$tools/mkgguf" m.gguf llama
+    echo abc >text
+    fails 3 "text: has 0 tokens that can be scored" gguf-quantize --max-kl 1 --text text -o n.gguf m.gguf
+    fails 1 "none: No such file" gguf-quantize --max-kl 1 --text none -o n.gguf m.gguf
+    fails 1 ".: Is a directory" gguf-quantize --max-kl 1 --text . -o n.gguf m.gguf
+    echo '{"t":"x' >text
+    fails 3 "text: " gguf-quantize --max-kl 1 --text text -o n.gguf m.gguf
+    printf '{"t":"tokens","s":0,"ids":[%s5]}\n' "$(seq -s, 99000 99600)," >text
+    fails 3 "99000" gguf-quantize --max-kl 1 --text text -o n.gguf m.gguf
+    "$tools/mkgguf" other.gguf t:a.weight:F32:32x4
+    for i in $(seq 600); do echo abc; done >text
+    fails 3 "other.gguf" gguf-quantize --max-kl 1 --text text -o n.gguf other.gguf
+    fails 2 "--max-kl needs a --text" gguf-quantize --max-kl 1 -o n.gguf m.gguf
+    for bad in 0 -1 nan 1e9; do
+        fails 2 "--max-kl" gguf-quantize --max-kl=$bad --text text -o n.gguf m.gguf
+    done
+    fails 2 "--text goes with" gguf-quantize --text text -o n.gguf m.gguf Q8_0
+    fails 2 "--text-tokens" gguf-quantize --max-kl 1 --text text --text-tokens 10 -o n.gguf m.gguf
+    fails 2 "choose the types" gguf-quantize --max-kl 1 --text text -o n.gguf m.gguf Q8_0
+}
+
 @test "split models are read as one" {
     "$tools/mkgguf" m-00001-of-00002.gguf k:general.architecture:str:llama k:split.no:u16:0 k:split.count:u16:2 \
         k:split.tensors.count:i32:2 t:a.weight:F32:256x2

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "cmd/quantize/quantize.h"
-#include "quantize/mix.h"
 
 /* ---- keys ---- */
 
@@ -100,28 +99,36 @@ static int overhead(uint64_t *bytes, const struct gguf *g, const struct plan *p,
     return rc;
 }
 
+int fit_bytes(uint64_t *bytes, const struct plan *p, const struct gguf *g,
+              const struct target *t, const struct job *j, struct err *e)
+{
+    uint64_t front = 0;
+
+    *bytes = (uint64_t)(t->bits / 8 * (double)p->elements);
+    if (t->bits > 0)
+        return 0;
+    if (overhead(&front, g, p, j, e))
+        return -1;
+    *bytes = t->bytes > front ? t->bytes - front : 0;
+    return 0;
+}
+
 int fit_types(struct plan *p, const struct gguf *g, const struct target *t,
               const struct job *j, const struct quantize_run *r, struct err *e)
 {
-    uint64_t bytes = (uint64_t)(t->bits / 8 * (double)p->elements), front = 0;
+    uint64_t bytes;
     struct mix m = {0};
-    int rc = 0;
+    int rc = fit_bytes(&bytes, p, g, t, j, e);
 
-    if (!(t->bits > 0)) {
-        rc = overhead(&front, g, p, j, e);
-        bytes = t->bytes > front ? t->bytes - front : 0;
-    }
     if (!rc)
         rc = mix_measure(&m, p, &j->want, r, e);
     clear_progress();
     if (!rc)
         rc = mix_choose(&m, bytes, e);
-    for (size_t i = 0; !rc && i < m.n; i++) {
-        struct plan_tensor *k = &p->tensor[m.row[i].tensor];
-
-        rc = plan_set(p, k, m.row[i].type[m.row[i].taken], r->q, &j->want, e);
-        k->error = m.row[i].loss[m.row[i].taken];
-    }
+    if (!rc)
+        rc = mix_apply(&m, p, r->q, &j->want, e);
+    for (size_t i = 0; !rc && i < m.n; i++)
+        p->tensor[m.row[i].tensor].error = m.row[i].loss[m.row[i].taken];
     mix_fini(&m);
     return rc ? err_prefix(e, "%s", gguf_path(g)) : 0;
 }

@@ -84,7 +84,38 @@ static void row(const struct plan_tensor *k, int width)
     free(name);
 }
 
-static void show_text(const struct plan *p, uint64_t file)
+/* "4096 tokens: 0.0312 (se 0.0009), predicted 0.0305 by 4 measurements" */
+static void kl_text(struct buf *b, const struct kl_report *k)
+{
+    buf_printf(b, "%.4g (se %.2g) over %zu tokens", k->kl.mean, k->kl.se,
+               k->tokens);
+    if (k->predicted >= 0)
+        buf_printf(b, ", predicted %.4g; mixes tried: %d", k->predicted,
+                   k->rounds);
+}
+
+static void show_kl(const struct kl_report *k)
+{
+    struct buf b = {0};
+
+    for (size_t i = 0; i < k->ngroup; i++) {
+        const struct kl_group *g = &k->group[i];
+        char *name = plain(g->name);
+
+        if (g->n)
+            printf("alone: %-28s %d/%d  %3zu tensors  lose %.3g of each: "
+                   "%.3g\n",
+                   name, g->part + 1, g->parts, g->n, g->loss / (double)g->n,
+                   g->kl);
+        free(name);
+    }
+    kl_text(&b, k);
+    printf("divergence: %s\n", buf_str(&b));
+    buf_free(&b);
+}
+
+static void show_text(const struct plan *p, const struct kl_report *kl,
+                      uint64_t file)
 {
     char a[24], b[24];
     int width = 4;
@@ -95,6 +126,8 @@ static void show_text(const struct plan *p, uint64_t file)
                 p->tensor[i].t->name.n < 60 ? (int)p->tensor[i].t->name.n : 60;
     for (size_t i = 0; i < p->n; i++)
         row(&p->tensor[i], width);
+    if (kl->tokens)
+        show_kl(kl);
     printf("tensors: %s, %.2f bits each; before: %s, %.2f; file: %llu bytes\n",
            size_text(a, p->bytes), bits(p, p->bytes), size_text(b, p->from),
            bits(p, p->from), (unsigned long long)file);
@@ -113,7 +146,38 @@ static json_t *text(struct gguf_str s)
     return j;
 }
 
-static json_t *tensor_json(const struct plan_tensor *k)
+static json_t *group_json(const struct kl_group *g)
+{
+    json_t *j = json_object();
+
+    json_object_set_new(j, "name", text(g->name));
+    json_object_set_new(j, "part", json_integer(g->part + 1));
+    json_object_set_new(j, "parts", json_integer(g->parts));
+    json_object_set_new(j, "tensors", json_integer((json_int_t)g->n));
+    json_object_set_new(j, "loss", json_real(g->loss));
+    json_object_set_new(j, "kl", json_real(g->kl));
+    return j;
+}
+
+static json_t *kl_json(const struct kl_report *k)
+{
+    json_t *j = json_object(), *groups = json_array();
+
+    json_object_set_new(j, "kl", json_real(k->kl.mean));
+    json_object_set_new(j, "se", json_real(k->kl.se));
+    json_object_set_new(j, "tokens", json_integer((json_int_t)k->tokens));
+    if (k->predicted >= 0) {
+        json_object_set_new(j, "predicted", json_real(k->predicted));
+        json_object_set_new(j, "mixes", json_integer(k->rounds));
+    }
+    for (size_t i = 0; i < k->ngroup; i++)
+        if (k->group[i].n)
+            json_array_append_new(groups, group_json(&k->group[i]));
+    json_object_set_new(j, "alone", groups);
+    return j;
+}
+
+static json_t *tensor_json(const struct plan_tensor *k, bool kl)
 {
     json_t *shape = json_array(), *j = json_object();
 
@@ -129,7 +193,7 @@ static json_t *tensor_json(const struct plan_tensor *k)
         json_object_set_new(j, "instead_of",
                             json_string(type_name(k->instead_of)));
     if (k->error >= 0)
-        json_object_set_new(j, "loss", json_real(k->error));
+        json_object_set_new(j, kl ? "kl" : "loss", json_real(k->error));
     return j;
 }
 
@@ -148,7 +212,10 @@ static int show_json(const struct plan *p, const struct gguf *g,
     json_object_set_new(j, "from_tensor_bytes",
                         json_integer((json_int_t)p->from));
     for (size_t i = 0; i < p->n; i++)
-        json_array_append_new(tensors, tensor_json(&p->tensor[i]));
+        json_array_append_new(tensors,
+                              tensor_json(&p->tensor[i], job->kl.ngroup > 0));
+    if (job->kl.tokens)
+        json_object_set_new(j, "divergence", kl_json(&job->kl));
     json_object_set_new(j, "tensors", tensors);
     out = json_dumps(j, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(j);
@@ -164,7 +231,7 @@ int show_plan(const struct plan *p, const struct gguf *g, const struct job *j,
 {
     if (j->json)
         return show_json(p, g, j, file);
-    show_text(p, file);
+    show_text(p, &j->kl, file);
     return 0;
 }
 
@@ -210,6 +277,13 @@ void show_notes(const struct plan *p, const struct gguf *g, const struct job *j,
     if (unknown)
         warn("%s: not in %s: %zu tensor%s", gguf_path(g), j->imatrix, unknown,
              unknown > 1 ? "s" : "");
+    if (j->output && j->kl.tokens) {
+        struct buf b = {0};
+
+        kl_text(&b, &j->kl);
+        warn("%s: divergence %s", j->output, buf_str(&b));
+        buf_free(&b);
+    }
     if (j->output)
         warn("%s: %s, %.2f bits each (were %.2f)", j->output,
              size_text(s, file), bits(p, p->bytes), bits(p, p->from));

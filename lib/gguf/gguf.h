@@ -168,6 +168,17 @@ void gguf_close(struct gguf *g);
 int gguf_open_memory(struct gguf **out, const char *name,
                      const struct gguf_str *file, int n, struct err *e);
 
+/* G with other tensors in place of N of its own: of the same names and shapes,
+ * of type TYPE and with the bytes P, which are the caller's.  They, and G, must
+ * outlive *out. */
+struct gguf_instead {
+    size_t tensor; /* index */
+    uint32_t type;
+    const unsigned char *p;
+};
+int gguf_open_view(struct gguf **out, const struct gguf *g,
+                   const struct gguf_instead *other, size_t n, struct err *e);
+
 /* The path as it was given to gguf_open(). */
 const char *gguf_path(const struct gguf *g);
 /* Is G of files, mapped, so that pages that left memory come back?  Bytes given

@@ -22,6 +22,7 @@ struct gguf {
     struct gguf_tensor *tensor;
     const struct gguf_tensor **by_name;
     size_t ntensor;
+    bool view; /* what shards hold is another's */
 };
 
 /* For "%.*s": a name from a file, no more of it than a line should hold. */
@@ -33,6 +34,9 @@ int gguf_read_shard(struct gguf *g, struct shard *s, int i, struct err *e);
 
 /* Set T's size from its type and dimensions, or say why it can have none. */
 int gguf_size_tensor(struct gguf_tensor *t, struct err *e);
+
+/* Order G's tensors by name; none may stand twice. */
+int gguf_index_tensors(struct gguf *g, struct err *e);
 
 /* Order names as bytes. */
 int gguf_str_cmp(struct gguf_str a, struct gguf_str b);

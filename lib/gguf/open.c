@@ -31,7 +31,7 @@ void gguf_close(struct gguf *g)
 {
     if (!g)
         return;
-    for (int i = 0; i < g->nshard; i++)
+    for (int i = 0; !g->view && i < g->nshard; i++)
         close_shard(&g->shard[i]);
     free(g->shard);
     free(g->tensor);
@@ -152,8 +152,7 @@ static int cmp_tensor(const void *a, const void *b)
     return gguf_str_cmp((*x)->name, (*y)->name);
 }
 
-/* By name, over all shards; none may stand twice. */
-static int index_tensors(struct gguf *g, struct err *e)
+int gguf_index_tensors(struct gguf *g, struct err *e)
 {
     g->by_name = malloc((g->ntensor + 1) * sizeof *g->by_name);
     if (!g->by_name)
@@ -245,7 +244,7 @@ static struct gguf *new_gguf(const char *path, struct err *e)
 
 static int finish(struct gguf **out, struct gguf *g, int bad, struct err *e)
 {
-    if (bad || check_total(g, e) || index_tensors(g, e)) {
+    if (bad || check_total(g, e) || gguf_index_tensors(g, e)) {
         gguf_close(g);
         return -1;
     }

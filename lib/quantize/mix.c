@@ -3,9 +3,10 @@
 
 #include <stdlib.h>
 
-static const uint32_t choices[MIX_NTYPE] = {
-    GGUF_T_Q2_K, GGUF_T_Q3_K, GGUF_T_IQ4_XS, GGUF_T_IQ4_NL, GGUF_T_Q4_K,
-    GGUF_T_Q5_0, GGUF_T_Q5_K, GGUF_T_Q6_K,   GGUF_T_Q8_0,   GGUF_T_F16,
+static const uint32_t choices[MIX_NTYPE - 1] = {
+    GGUF_T_Q2_K, GGUF_T_Q3_K, GGUF_T_IQ4_XS, GGUF_T_IQ4_NL,
+    GGUF_T_Q4_K, GGUF_T_Q4_1, GGUF_T_Q5_0,   GGUF_T_Q5_K,
+    GGUF_T_Q5_1, GGUF_T_Q6_K, GGUF_T_Q8_0,   GGUF_T_F16,
 };
 
 void mix_fini(struct mix *m)
@@ -16,7 +17,7 @@ void mix_fini(struct mix *m)
 
 /* Keep the lower convex hull of loss over bytes: what remains is worth taking
  * in order, each step buying less than the one before. */
-static void hull(struct mix_row *r)
+void mix_hull(struct mix_row *r)
 {
     int n = 0;
 
@@ -58,25 +59,37 @@ static void insert(struct mix_row *r, uint32_t type, uint64_t bytes,
     r->loss[i] = loss;
 }
 
-static int measure_row(struct mix_row *row, const struct plan_tensor *k,
-                       const struct quantize_run *r, struct err *e)
+static int measure_type(struct mix_row *row, const struct plan_tensor *k,
+                        uint32_t type, const struct quantize_run *r,
+                        struct err *e)
 {
+    const struct gguf_type_info *to = gguf_type_info(type);
     const struct gguf_tensor *t = k->t;
     double loss;
 
-    for (int i = 0; i < MIX_NTYPE; i++) {
-        const struct gguf_type_info *to = gguf_type_info(choices[i]);
+    if (t->ne[0] % to->elems)
+        return 0;
+    if (quantize_measure(&loss, k, type, r, e))
+        return -1;
+    insert(row, type,
+           t->ne[0] / to->elems * to->bytes * t->ne[1] * t->ne[2] * t->ne[3],
+           loss);
+    return 0;
+}
 
-        if (t->ne[0] % to->elems)
-            continue;
-        if (quantize_measure(&loss, k, choices[i], r, e))
+static int measure_row(struct mix_row *row, const struct plan_tensor *k,
+                       const struct quantize_run *r, struct err *e)
+{
+    bool had = false;
+
+    for (int i = 0; i < MIX_NTYPE - 1; i++) {
+        had |= choices[i] == k->t->type;
+        if (measure_type(row, k, choices[i], r, e))
             return -1;
-        insert(row, choices[i],
-               t->ne[0] / to->elems * to->bytes * t->ne[1] * t->ne[2] *
-                   t->ne[3],
-               loss);
     }
-    hull(row);
+    if (!had && measure_type(row, k, k->t->type, r, e))
+        return -1;
+    mix_hull(row);
     return 0;
 }
 
@@ -123,32 +136,61 @@ static int by_gain(const void *a, const void *b)
     return x->from - y->from;
 }
 
-int mix_choose(struct mix *m, uint64_t bytes, struct err *e)
+/* Take the smallest types; *STEP are those from there on, the best first, *N of
+ * them. */
+static int steps(struct step **step, size_t *n, struct mix *m, struct err *e)
 {
-    struct step *step = calloc(m->n * MIX_NTYPE + 1, sizeof *step);
-    uint64_t used = m->rest;
-    size_t n = 0;
-
-    if (!step)
+    *n = 0;
+    *step = calloc(m->n * MIX_NTYPE + 1, sizeof **step);
+    if (!*step)
         return err_nomem(e);
     for (size_t i = 0; i < m->n; i++) {
         struct mix_row *r = &m->row[i];
 
         r->taken = 0;
-        used += r->bytes[0];
         for (int k = 0; k + 1 < r->n; k++)
-            step[n++] =
+            (*step)[(*n)++] =
                 (struct step){i, k,
                               (r->loss[k] - r->loss[k + 1]) /
                                   (double)(r->bytes[k + 1] - r->bytes[k])};
     }
+    qsort(*step, *n, sizeof **step, by_gain);
+    return 0;
+}
+
+double mix_loss(const struct mix *m)
+{
+    double loss = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        loss += m->row[i].loss[m->row[i].taken];
+    return loss;
+}
+
+uint64_t mix_bytes(const struct mix *m)
+{
+    uint64_t bytes = m->rest;
+
+    for (size_t i = 0; i < m->n; i++)
+        bytes += m->row[i].bytes[m->row[i].taken];
+    return bytes;
+}
+
+int mix_choose(struct mix *m, uint64_t bytes, struct err *e)
+{
+    struct step *step;
+    uint64_t used;
+    size_t n;
+
+    if (steps(&step, &n, m, e))
+        return -1;
+    used = mix_bytes(m);
     if (used > bytes) {
         free(step);
         return err_set(e, ERR_UNSUPPORTED,
                        "the tensors take at least %llu bytes",
                        (unsigned long long)used);
     }
-    qsort(step, n, sizeof *step, by_gain);
     for (size_t i = 0; i < n; i++) {
         struct mix_row *r = &m->row[step[i].row];
         uint64_t more = r->bytes[step[i].from + 1] - r->bytes[step[i].from];
@@ -160,5 +202,46 @@ int mix_choose(struct mix *m, uint64_t bytes, struct err *e)
         used += more;
     }
     free(step);
+    return 0;
+}
+
+int mix_within(struct mix *m, double loss, struct err *e)
+{
+    struct step *step;
+    double have;
+    size_t n, i;
+
+    if (steps(&step, &n, m, e))
+        return -1;
+    have = mix_loss(m);
+    for (i = 0; i < n && have > loss; i++) {
+        struct mix_row *r = &m->row[step[i].row];
+
+        have -= r->loss[step[i].from] - r->loss[step[i].from + 1];
+        r->taken++;
+    }
+    /* The last step was the one that was needed: some before it may not have
+     * been. */
+    while (i--) {
+        struct mix_row *r = &m->row[step[i].row];
+        int from = step[i].from;
+
+        if (r->taken != from + 1 ||
+            have + (r->loss[from] - r->loss[from + 1]) > loss)
+            continue;
+        have += r->loss[from] - r->loss[from + 1];
+        r->taken--;
+    }
+    free(step);
+    return 0;
+}
+
+int mix_apply(const struct mix *m, struct plan *p, const struct quantize *q,
+              const struct plan_want *want, struct err *e)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (plan_set(p, &p->tensor[m->row[i].tensor],
+                     m->row[i].type[m->row[i].taken], q, want, e))
+            return -1;
     return 0;
 }

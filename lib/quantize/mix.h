@@ -10,7 +10,7 @@
 
 #include "quantize/run.h"
 
-enum { MIX_NTYPE = 10 };
+enum { MIX_NTYPE = 13 };
 
 struct mix {
     struct mix_row {
@@ -26,14 +26,25 @@ struct mix {
 };
 
 /* The table of P's tensors that may be chosen: all types that their rows fit,
- * but not what is no smaller and loses more. */
+ * and that which they have, but not what is no smaller and loses more. */
 int mix_measure(struct mix *m, const struct plan *p,
                 const struct plan_want *want, const struct quantize_run *r,
                 struct err *e);
+/* The losses of row R are others now. */
+void mix_hull(struct mix_row *r);
 /* Take the types whose sum of losses is least, or nearly, at no more than
  * BYTES for all tensors.  ERR_UNSUPPORTED where that is too few; it says how
  * many it takes. */
 int mix_choose(struct mix *m, uint64_t bytes, struct err *e);
+/* Take the types that are least, or nearly, whose sum of losses is at most
+ * LOSS; where there are none, those that lose least. */
+int mix_within(struct mix *m, double loss, struct err *e);
+/* What is taken: the sum of its losses, and its bytes. */
+double mix_loss(const struct mix *m);
+uint64_t mix_bytes(const struct mix *m);
+/* Give P what is taken. */
+int mix_apply(const struct mix *m, struct plan *p, const struct quantize *q,
+              const struct plan_want *want, struct err *e);
 void mix_fini(struct mix *m);
 
 #endif

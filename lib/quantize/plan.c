@@ -90,7 +90,7 @@ bool plan_free(const struct plan_tensor *k, const struct plan_want *want)
 }
 
 /* The number in "blk.N.", or -1. */
-static int64_t layer_of(struct gguf_str name)
+int64_t plan_layer(struct gguf_str name)
 {
     int64_t n = 0;
     size_t i = 4;
@@ -121,7 +121,7 @@ static void count_before(struct before *b, const struct plan *p)
     *b = (struct before){.shared = recipe_sharing(&p->config)};
     for (size_t i = 0; i < p->n; i++)
         if (p->tensor[i].role == RECIPE_V)
-            b->of[clamped(layer_of(p->tensor[i].t->name)) + 1]++;
+            b->of[clamped(plan_layer(p->tensor[i].t->name)) + 1]++;
     for (size_t i = 0; i <= GGUF_MAX_LAYERS; i++)
         b->of[i + 1] += b->of[i];
 }
@@ -150,7 +150,7 @@ static int choose(uint32_t *type, const struct plan *p, struct plan_tensor *k,
 {
     const struct recipe *r = want->recipe;
     struct recipe_place at = {.role = k->role,
-                              .at = layer_of(k->t->name),
+                              .at = plan_layer(k->t->name),
                               .of = p->config.layers,
                               .expert = k->t->ne[2] > 1,
                               .imatrix = want->imatrix != NULL,
@@ -244,6 +244,22 @@ int plan_make(struct plan *p, const struct gguf *g, const struct quantize *q,
 void plan_fini(struct plan *p)
 {
     gguf_config_fini(&p->config);
+    free(p->tensor);
+    *p = (struct plan){0};
+}
+
+int plan_copy(struct plan *to, const struct plan *p, struct err *e)
+{
+    *to = *p;
+    to->tensor = calloc(p->n + 1, sizeof *to->tensor);
+    if (!to->tensor)
+        return err_nomem(e);
+    memcpy(to->tensor, p->tensor, p->n * sizeof *to->tensor);
+    return 0;
+}
+
+void plan_copy_fini(struct plan *p)
+{
     free(p->tensor);
     *p = (struct plan){0};
 }

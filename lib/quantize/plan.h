@@ -60,6 +60,11 @@ void plan_fini(struct plan *p);
 int plan_set(struct plan *p, struct plan_tensor *k, uint32_t type,
              const struct quantize *q, const struct plan_want *want,
              struct err *e);
+/* The same plan, for other types. */
+int plan_copy(struct plan *to, const struct plan *p, struct err *e);
+void plan_copy_fini(struct plan *p);
+/* The number of the layer in a tensor's name, or -1. */
+int64_t plan_layer(struct gguf_str name);
 /* Is it among those whose type may be chosen? */
 bool plan_free(const struct plan_tensor *k, const struct plan_want *want);
 

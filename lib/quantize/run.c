@@ -26,11 +26,12 @@ struct span {
 struct work {
     const struct plan *p;
     const struct quantize_run *r;
-    struct gguf_file *f;
+    struct gguf_file *f; /* NULL: into memory, what changes alone */
+    unsigned char *memory;
     struct span *span;
     unsigned char *room; /* PIECE floats and as many bytes, for each thread */
     pthread_mutex_t lock;
-    uint64_t done;
+    uint64_t done, all; /* elements */
     bool failed;
     struct err *e;
 };
@@ -106,21 +107,19 @@ static int piece(struct work *w, size_t tensor, uint64_t at, uint64_t n,
     const unsigned char *p = k->t->p + at / from->elems * from->bytes;
     size_t in = (size_t)(n / from->elems * from->bytes);
     size_t out = (size_t)(n / to->elems * to->bytes);
+    uint64_t place = w->span[tensor].at + at / to->elems * to->bytes;
     float *x = (float *)(void *)room;
     int rc;
 
     if (k->type == k->t->type) {
-        rc = gguf_file_put(
-            w->f, w->span[tensor].at + at / to->elems * to->bytes, p, out, e);
+        rc = gguf_file_put(w->f, place, p, out, e);
     } else {
-        room += PIECE * sizeof *x;
+        room = w->f ? room + PIECE * sizeof *x : w->memory + place;
         rc = load(x, at, n, k, w->r->q, e);
         if (!rc)
             rc = change(room, x, at, n, k, quantize_type(w->r->q, k->type), e);
-        if (!rc)
-            rc = gguf_file_put(w->f,
-                               w->span[tensor].at + at / to->elems * to->bytes,
-                               room, out, e);
+        if (!rc && w->f)
+            rc = gguf_file_put(w->f, place, room, out, e);
     }
     map_forget(NULL, p, in);
     return rc;
@@ -164,26 +163,51 @@ static void job(void *arg, int i, int worker)
     }
     w->done += n;
     if (w->r->progress && !w->failed)
-        w->r->progress(w->r->arg, w->done, w->p->elements);
+        w->r->progress(w->r->arg, w->done, w->all);
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Where each tensor goes, and how many pieces there are. */
-static int layout(int *njob, struct work *w, uint64_t alignment, struct err *e)
+static bool left_out(const struct work *w, const struct plan_tensor *k)
+{
+    return !w->f && k->type == k->t->type;
+}
+
+/* Where each tensor goes, how many pieces there are, and bytes in all. */
+static int layout(int *njob, uint64_t *bytes, struct work *w,
+                  uint64_t alignment, struct err *e)
 {
     uint64_t at = 0, jobs = 0;
 
+    w->span = calloc(w->p->n + 1, sizeof *w->span);
+    if (!w->span)
+        return err_nomem(e);
     for (size_t i = 0; i < w->p->n; i++) {
         const struct plan_tensor *k = &w->p->tensor[i];
 
         w->span[i] = (struct span){at, (int)jobs};
+        if (left_out(w, k))
+            continue;
         at += (k->bytes + alignment - 1) & ~(alignment - 1);
         jobs += (elements(k->t) + PIECE - 1) / PIECE;
+        w->all += elements(k->t);
         if (jobs > INT32_MAX)
             return err_set(e, ERR_UNSUPPORTED, "the model is too large");
     }
     *njob = (int)jobs;
+    *bytes = at;
     return 0;
+}
+
+static int run_all(struct work *w, int njob, struct err *e)
+{
+    w->room = malloc((size_t)pool_size(w->r->pool) * ROOM);
+    if (!w->room)
+        return err_nomem(e);
+    pthread_mutex_init(&w->lock, NULL);
+    pool_run(w->r->pool, job, w, njob);
+    pthread_mutex_destroy(&w->lock);
+    free(w->room);
+    return w->failed ? -1 : 0;
 }
 
 int quantize_write(const struct plan *p, struct gguf_file *f,
@@ -191,21 +215,47 @@ int quantize_write(const struct plan *p, struct gguf_file *f,
                    struct err *e)
 {
     struct work w = {.p = p, .r = r, .f = f, .e = e};
-    int njob = 0, rc = -1;
+    uint64_t bytes;
+    int njob, rc = layout(&njob, &bytes, &w, alignment, e);
 
-    w.span = calloc(p->n + 1, sizeof *w.span);
-    w.room = malloc((size_t)pool_size(r->pool) * ROOM);
-    pthread_mutex_init(&w.lock, NULL);
-    if (!w.span || !w.room)
-        err_nomem(e);
-    else
-        rc = layout(&njob, &w, alignment, e);
     if (!rc)
-        pool_run(r->pool, job, &w, njob);
-    pthread_mutex_destroy(&w.lock);
+        rc = run_all(&w, njob, e);
     free(w.span);
-    free(w.room);
-    return rc || w.failed ? -1 : 0;
+    return rc;
+}
+
+void quantize_made_free(struct quantize_made *m)
+{
+    free(m->p);
+    free(m->tensor);
+    *m = (struct quantize_made){0};
+}
+
+int quantize_memory(struct quantize_made *m, const struct plan *p,
+                    const struct quantize_run *r, struct err *e)
+{
+    struct work w = {.p = p, .r = r, .e = e};
+    int njob, rc;
+
+    *m = (struct quantize_made){0};
+    rc = layout(&njob, &m->bytes, &w, 64, e);
+    m->tensor = calloc(p->n + 1, sizeof *m->tensor);
+    m->p = rc || m->bytes > SIZE_MAX - 64
+               ? NULL
+               : aligned_alloc(64, (size_t)m->bytes + 64);
+    if (!rc && (!m->p || !m->tensor))
+        rc = err_nomem(e);
+    w.memory = m->p;
+    for (size_t i = 0; !rc && i < p->n; i++)
+        if (!left_out(&w, &p->tensor[i]))
+            m->tensor[m->n++] = (struct gguf_instead){i, p->tensor[i].type,
+                                                      m->p + w.span[i].at};
+    if (!rc)
+        rc = run_all(&w, njob, e);
+    free(w.span);
+    if (rc)
+        quantize_made_free(m);
+    return rc;
 }
 
 /* ---- measuring ---- */

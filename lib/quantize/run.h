@@ -23,6 +23,17 @@ int quantize_write(const struct plan *p, struct gguf_file *f,
                    uint32_t alignment, const struct quantize_run *r,
                    struct err *e);
 
+/* The tensors of P that change, in memory, for gguf_open_view(). */
+struct quantize_made {
+    unsigned char *p;
+    uint64_t bytes;
+    struct gguf_instead *tensor;
+    size_t n;
+};
+int quantize_memory(struct quantize_made *m, const struct plan *p,
+                    const struct quantize_run *r, struct err *e);
+void quantize_made_free(struct quantize_made *m);
+
 /* The part of T's squares, each times its weight, that T would lose as TYPE;
  * by some of its rows when there are many. */
 int quantize_measure(double *part, const struct plan_tensor *k, uint32_t type,
