@@ -86,6 +86,8 @@ enum {
     MAX_CONFIGS = 20000,    /* of a state */
     MAX_DEPTH = 100000,     /* of a stack */
     MAX_STEPS = 200000,     /* from a state to the next */
+    MAX_WORK = 12000000,    /* steps to all states; and for each of them: */
+    STATE_WORK = 1000,
     MAX_MEMORY = 80u << 20, /* of states */
     MASK_SLOTS = 128,       /* masks kept */
     UNKNOWN = UINT32_MAX,   /* a state that was not looked for */
@@ -130,6 +132,7 @@ struct grammar {
     struct intern done;
     bool ended;
     uint32_t steps;
+    uint64_t work; /* steps to all states */
 
     const struct grammar_vocab *v;
     struct grammar_vocab vocab;

@@ -283,7 +283,10 @@ static uint32_t settle(struct grammar *g)
     id = intern_find(&g->state, w, 2 * (size_t)k + 1);
     if (id != INTERN_NONE)
         return id;
-    if (state_memory(g) > g->max_memory)
+    /* States that become larger and larger would take time without end. */
+    g->work += g->steps + n;
+    if (state_memory(g) > g->max_memory ||
+        g->work > MAX_WORK + (uint64_t)g->state.n * STATE_WORK)
         return GRAMMAR_FULL;
     id = intern_put(&g->state, w, 2 * (size_t)k + 1, &fresh);
     buf_put(&g->next, &none, sizeof none);
@@ -370,6 +373,7 @@ int grammar_restart(struct grammar *g, struct err *e)
 {
     state_fini(g);
     g->rows = 0;
+    g->work = 0;
     g->nomem = false;
     g->restarts++;
     for (int i = 0; i < MASK_SLOTS; i++)
