@@ -1,96 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include "gguf/write_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/newfile.h"
 
 struct gguf_file {
-    char *path;        /* as messages have it */
-    char *name, *temp; /* what it will be, links followed, and what it is */
-    int fd;
+    struct newfile *file;
     uint64_t data; /* where the data starts */
-    uint64_t size;
 };
-
-static int failed(const struct gguf_file *f, struct err *e)
-{
-    return err_set(e, ERR_IO, "%s: %s", f->path, strerror(errno));
-}
-
-static void file_free(struct gguf_file *f)
-{
-    free(f->path);
-    free(f->name);
-    free(f->temp);
-    free(f);
-}
 
 int gguf_file_open(struct gguf_file **out, const char *path, struct err *e)
 {
     struct gguf_file *f = calloc(1, sizeof *f);
-    mode_t mask = umask(0);
-    struct stat st = {0};
-    size_t n;
 
-    umask(mask);
     *out = NULL;
     if (!f)
         return err_nomem(e);
-    f->path = strdup(path);
-    f->name = realpath(path, NULL);
-    if (!f->name)
-        f->name = strdup(path);
-    n = f->name ? strlen(f->name) + 8 : 0;
-    f->temp = n ? malloc(n) : NULL;
-    if (!f->path || !f->temp) {
-        file_free(f);
-        return err_nomem(e);
-    }
-    if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-        file_free(f);
-        return err_set(e, ERR_IO, "%s: not a regular file", path);
-    }
-    snprintf(f->temp, n, "%s.XXXXXX", f->name);
-    f->fd = mkstemp(f->temp);
-    if (f->fd < 0) {
-        failed(f, e);
-        file_free(f);
+    if (newfile_open(&f->file, path, e)) {
+        free(f);
         return -1;
     }
-    fchmod(f->fd, st.st_mode ? st.st_mode & 07777 : 0666 & ~mask);
     *out = f;
     return 0;
 }
 
 const char *gguf_file_temporary(const struct gguf_file *f)
 {
-    return f->temp;
-}
-
-static int put(struct gguf_file *f, uint64_t at, const void *from, size_t n,
-               struct err *e)
-{
-    const char *p = from;
-
-    while (n) {
-        size_t some = n < 1 << 30 ? n : 1 << 30;
-        ssize_t got = pwrite(f->fd, p, some, (off_t)at);
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return failed(f, e);
-        p += got;
-        at += (size_t)got;
-        n -= (size_t)got;
-    }
-    return 0;
+    return newfile_temporary(f->file);
 }
 
 int gguf_file_head(struct gguf_file *f, const struct gguf_out *o, struct err *e)
@@ -99,13 +36,11 @@ int gguf_file_head(struct gguf_file *f, const struct gguf_out *o, struct err *e)
     int rc = gguf_out_head(&head, o, e);
 
     if (!rc)
-        rc = put(f, 0, head.p, head.n, e);
+        rc = newfile_put(f->file, 0, head.p, head.n, e);
     f->data = head.n;
-    if (!rc && (!add_ok(f->data, o->data, &f->size) || f->size > INT64_MAX))
-        rc = err_set(e, ERR_UNSUPPORTED, "%s: it would be too large", f->path);
-    /* Where files have a limit, it is met here. */
-    if (!rc && ftruncate(f->fd, (off_t)f->size))
-        rc = failed(f, e);
+    /* Neither is above INT64_MAX. */
+    if (!rc)
+        rc = newfile_size(f->file, f->data + o->data, e);
     buf_free(&head);
     return rc;
 }
@@ -113,36 +48,14 @@ int gguf_file_head(struct gguf_file *f, const struct gguf_out *o, struct err *e)
 int gguf_file_put(struct gguf_file *f, uint64_t at, const void *p, size_t n,
                   struct err *e)
 {
-    return put(f, f->data + at, p, n, e);
-}
-
-/* The folder has the new name on disk, too; a file system that cannot promise
- * that has done what it can. */
-static void sync_folder(const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    char *dir = slash ? strndup(name, slash > name ? (size_t)(slash - name) : 1)
-                      : strdup(".");
-    int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-    if (fd >= 0) {
-        fsync(fd);
-        close(fd);
-    }
-    free(dir);
+    return newfile_put(f->file, f->data + at, p, n, e);
 }
 
 int gguf_file_close(struct gguf_file *f, struct err *e)
 {
-    int fd = f->fd;
-
-    if (fsync(fd))
-        return failed(f, e);
-    f->fd = -1;
-    if (close(fd) || rename(f->temp, f->name))
-        return failed(f, e);
-    sync_folder(f->name);
-    file_free(f);
+    if (newfile_close(f->file, e))
+        return -1;
+    free(f);
     return 0;
 }
 
@@ -150,8 +63,6 @@ void gguf_file_abandon(struct gguf_file *f)
 {
     if (!f)
         return;
-    if (f->fd >= 0)
-        close(f->fd);
-    unlink(f->temp);
-    file_free(f);
+    newfile_abandon(f->file);
+    free(f);
 }

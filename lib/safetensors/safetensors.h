@@ -16,7 +16,8 @@
  *
  * safetensors_open() checks everything: offsets that overlap, leave holes or
  * the file, sizes that are not those of shape and dtype, names that come twice,
- * shards that are missing.  What a getter returns may be read as it is. */
+ * shards that are missing, and that the index and the shards name the same
+ * tensors.  What a getter returns may be read as it is. */
 #ifndef LLM_SAFETENSORS_SAFETENSORS_H
 #define LLM_SAFETENSORS_SAFETENSORS_H
 
@@ -50,7 +51,14 @@ enum safetensors_dtype {
         SAFETENSORS_NDTYPE
 };
 
-enum { SAFETENSORS_MAX_DIMS = 8 };
+/* What the reader refuses although the format allows it (ERR_UNSUPPORTED). */
+enum {
+    SAFETENSORS_MAX_DIMS = 8,
+    SAFETENSORS_MAX_TENSORS = 1 << 20,
+    SAFETENSORS_MAX_SHARDS = 4096
+};
+/* A header may be as long as the format's own reader allows. */
+enum { SAFETENSORS_MAX_HEADER = 100000000 };
 
 struct safetensors_tensor {
     const char *name;
@@ -65,9 +73,16 @@ struct safetensors_tensor {
 
 struct safetensors;
 
-/* PATH: a file, an index, or a folder with one of model.safetensors.index.json,
- * model.safetensors, adapter_model.safetensors (in this order). */
+/* PATH: a file, an index (its name ends in .json), or a folder with one of
+ * model.safetensors.index.json, model.safetensors, adapter_model.safetensors
+ * (in this order).  Shards lie beside their index.  ERR_IO, ERR_FORMAT or
+ * ERR_UNSUPPORTED (a dtype that is not above), and a text that starts with the
+ * file's path. */
 int safetensors_open(struct safetensors **out, const char *path, struct err *e);
+/* The same over a file in memory; NAME stands for its path.  The bytes are the
+ * caller's and must outlive *OUT. */
+int safetensors_open_memory(struct safetensors **out, const char *name,
+                            const void *p, size_t n, struct err *e);
 void safetensors_close(struct safetensors *s);
 
 /* Tensors by name, in the order of their names. */
