@@ -2,7 +2,7 @@
  *
  * mkmodel N [CONTEXT [SEED]] >FILE - a tiny model that runs, of the Nth kind of
  * model_make.h (0: a llama), with a vocabulary of letters, for tests.  Without
- * N: how many kinds there are, and their architectures. */
+ * N: the kinds that decode, and their architectures. */
 #include "tests/unit/model_words.h"
 
 int main(int argc, char **argv)
@@ -13,7 +13,8 @@ int main(int argc, char **argv)
 
     if (argc == 1) {
         for (int i = 0; i < M_NARCH; i++)
-            printf("%d\t%s\n", i, m_archs[i].name);
+            if (!(m_archs[i].flags & M_BOTH))
+                printf("%d\t%s\n", i, m_archs[i].name);
         return 0;
     }
     if (n < 0 || n >= M_NARCH)

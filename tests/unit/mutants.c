@@ -3,7 +3,7 @@
  * mutants.c - models that differ from good ones in one number of their file: of
  * the metadata, of the tensor table, or in the type or shape of a tensor and
  * then in all that follows from it.  Each is refused in one line or runs, as
- * llm-decode would run it, within 5 seconds.
+ * llm-decode would run it, or llm-embed those that embed, within 5 seconds.
  *
  * MUTANTS is how many (default 3000), MUTANTS_SEED where they begin; one number
  * alone, seed = N and count = 1, makes one again. */
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "run/run.h"
+#include "tests/unit/model_run.h"
 #include "tests/unit/model_words.h"
 #include "tests/unit/tap.h"
 
@@ -243,17 +244,33 @@ static int decode(struct be *be, struct model *m, struct tok *t, struct err *e)
     return rc;
 }
 
-static int run_file(struct gguf_str file, struct err *e)
+/* ---- and llm-embed ---- */
+
+static int embed(struct be *be, struct model *m, struct err *e)
+{
+    static const int32_t text[] = {1, 2, 3, 4, 5, 6, 7};
+    int n = model_context(m) < 7 ? model_context(m) : 7;
+    int32_t page = 0;
+    struct runner r = {.be = be, .m = m, .npage = 1, .pages = &page};
+
+    if (runner_kv(&r, e) || runner_run(&r, text, 0, n, RUN_ALL, NULL, e))
+        return -1;
+    ended++;
+    return 0;
+}
+
+static int run_file(struct gguf_str file, bool embeds, struct err *e)
 {
     struct be_opts o = {.threads = 1, .cpu_mask = ~0u, .pack = true};
-    struct model_opts mo = {.ktype = KV_F16, .vtype = KV_F16};
+    struct model_opts mo = {.ktype = KV_F16, .vtype = KV_F16, .embed = embeds};
     struct gguf *g = NULL;
     struct tok *t = NULL;
     struct be *be = NULL;
     struct model *m = NULL;
     int rc = gguf_open_memory(&g, "mutant", &file, 1, e) ||
              tok_open(&t, g, NULL, e) || be_open(&be, "cpu", &o, e) ||
-             model_open(&m, g, be, &mo, e) || decode(be, m, t, e);
+             model_open(&m, g, be, &mo, e) ||
+             (embeds ? embed(be, m, e) : decode(be, m, t, e));
 
     model_close(m);
     be_close(be);
@@ -302,7 +319,7 @@ static int mutant(uint64_t seed)
     file.p = copy;
     ended = 0;
     watch(SECONDS);
-    rc = run_file(file, &e);
+    rc = run_file(file, m.a->flags & M_BOTH, &e);
     watch(0);
     free(copy);
     m_free(&m);
