@@ -65,6 +65,8 @@ static int prepare(struct embed *s, struct err *e)
         s->width = (size_t)c->dims;
     s->pool = c->pool == MODEL_POOL_RANK ? ranked_by(c->model) : c->pool;
     s->both = model_both(c->model);
+    if (s->both && c->chunk > model_context(c->model))
+        s->c.chunk = model_context(c->model);
     s->types = count_types(c->model);
     s->part = calloc((size_t)c->batch, sizeof *s->part);
     s->who = calloc((size_t)c->batch, sizeof *s->who);

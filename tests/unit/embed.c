@@ -273,7 +273,7 @@ static void laws_of(const char *name, enum model_pooling how)
     };
     static int32_t t[JOBS][LONGEST];
     struct embed_job want[JOBS], got[JOBS];
-    struct how h = {.pool = how, .batch = 4, .chunk = 512, .threads = 1};
+    struct how h = {.pool = how, .batch = JOBS, .chunk = 512, .threads = 1};
     struct made x;
     struct err e = {0};
     size_t width = 0;
