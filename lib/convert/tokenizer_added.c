@@ -81,7 +81,8 @@ static int add(struct hf *h, int64_t id, const char *p, size_t n, bool special,
     }
     t->type = (uint8_t)type;
     t->added = 1;
-    if (over)
+    /* The scores of a GGUF that became a folder are whole. */
+    if (over && !hf_get(h->config, "gguf"))
         t->score = -1000;
     return 0;
 }
