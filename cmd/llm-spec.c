@@ -23,10 +23,12 @@ static struct draft *open_drafters(const struct load *l, int batch)
     return drafters_open(&cli, l, batch);
 }
 
-static void report(const struct draft *d)
+static int report(const struct draft *d, struct wire_out *w, struct err *e)
 {
-    if (stats)
-        stats_show(d);
+    if (!stats)
+        return 0;
+    stats_show(d);
+    return w ? stats_put(w, d, e) : 0;
 }
 
 int main(int argc, char **argv)

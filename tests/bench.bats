@@ -47,6 +47,25 @@ setup() {
     jq -es '.[0] | .cpu_s >= 0 and .read_pct > 0 and .read_gb_s > 0 and .int8_gop_s > 0' lines
 }
 
+@test "guesses: a line for each text and drafter" {
+    [[ -z ${EMULATOR:-} ]] || skip "an emulator's speed says nothing"
+    mkshape llama-tiny q4_k_m >tiny.gguf
+    python3 "$bench/spec.py" tiny.gguf >lines
+    jq -r '[.test, .drafter, .target.ratio] | @tsv' lines | diff - <(
+        for t in edit quote plain; do
+            for d in ngram corpus process model; do
+                want=
+                [ "$t$d" = editngram ] || [ "$t$d" = quotengram ] && want=2
+                [ "$t" = plain ] && want=0.97
+                printf 'spec-%s\t%s\t%s\n' "$t" "$d" "$want"
+            done
+        done)
+    jq -es 'all(.median > 0 and .decode > 0 and .ratio > 0 and .cpu_s > 0 and .cpu_ratio > 0 and
+        (.places | length <= 15 and all(. >= 0 and . <= 1)) and
+        (if .guessed > 0 then .right >= 0 and .right <= 1 else .right == null end)) and
+        any(.guessed > 0) and all(.drafter != "model" or .guessed == 0 or .right == 1)' lines
+}
+
 @test "work beside a peer, and a peer that fails" {
     [[ -z ${EMULATOR:-} ]] || skip "an emulator's speed says nothing"
     mkshape llama-tiny q4_k_m >tiny.gguf

@@ -360,6 +360,7 @@ int decode_main(const struct cli *c, int argc, char **argv,
                 const struct decode_use *use)
 {
     int i = cli_parse(c, argc, argv), st;
+    struct err e = {0};
 
     cli = c;
     if (i == argc)
@@ -377,8 +378,10 @@ int decode_main(const struct cli *c, int argc, char **argv,
     st = io_each(argv + i, argc - i, input, NULL);
     if (verbose)
         load_report(&prog.load);
-    if (use)
-        use->report(prog.draft);
+    if (use && use->report(prog.draft, prog.answers.out, &e)) {
+        warn("%s", e.msg);
+        st = status(&e);
+    }
     if (!prog.answers.out)
         text_end_all(&prog.answers.text);
     io_stream_close(prog.answers.out, st);

@@ -14,7 +14,8 @@ extern const struct cli_opt decode_opts[];
 struct decode_use {
     void (*check)(void); /* the options */
     struct draft *(*open)(const struct load *l, int batch);
-    void (*report)(const struct draft *d); /* at the end */
+    /* At the end, to the stream W, or NULL where that is text. */
+    int (*report)(const struct draft *d, struct wire_out *w, struct err *e);
     void (*close)(struct draft *d);
 };
 

@@ -6,6 +6,7 @@
 #include "cmd/common/cli.h"
 #include "cmd/common/load.h"
 #include "draft/draft.h"
+#include "wire/wire.h"
 
 /* ---- drafters.c: those that options ask for ---- */
 
@@ -35,5 +36,7 @@ int corpus_read(int32_t **ids, size_t *n, const char *path,
 
 /* A table on standard error. */
 void stats_show(const struct draft *d);
+/* The same as a record. */
+int stats_put(struct wire_out *w, const struct draft *d, struct err *e);
 
 #endif

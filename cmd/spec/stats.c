@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * stats.c - what each drafter proposed, and what it was worth. */
+#include <jansson.h>
 #include <stdio.h>
 
 #include "cmd/spec/spec.h"
@@ -52,4 +53,61 @@ void stats_show(const struct draft *d)
          (long long)t.tokens, (long long)t.steps, (long long)t.drafted,
          t.steps ? (double)t.tokens / (double)t.steps : 0.0, t.seconds,
          t.drafting, t.gain);
+}
+
+/* ---- as a record ---- */
+
+static json_t *counts(const int64_t *v, int n)
+{
+    json_t *a = json_array();
+
+    for (int i = 0; i < n; i++)
+        json_array_append_new(a, json_integer((json_int_t)v[i]));
+    return a;
+}
+
+static json_t *drafter_json(const struct draft_stats *s)
+{
+    json_t *o = json_object(), *name = json_string(s->name);
+    int n = DRAFT_MAX;
+
+    while (n && !s->run[n - 1])
+        n--;
+    json_object_set_new(o, "name", name ? name : json_string("?"));
+    if (s->left_out)
+        json_object_set_new(o, "left_out", json_true());
+    json_object_set_new(o, "offers", json_integer((json_int_t)s->asked));
+    json_object_set_new(o, "used", json_integer((json_int_t)s->used));
+    json_object_set_new(o, "run", counts(s->run, n));
+    json_object_set_new(o, "right", counts(s->taken, n));
+    json_object_set_new(o, "seconds", json_real(s->seconds));
+    return o;
+}
+
+int stats_put(struct wire_out *w, const struct draft *d, struct err *e)
+{
+    json_t *o = json_object(), *all = json_array(), *cost = json_array();
+    struct draft_stats s;
+    struct draft_totals t;
+    int rc, n = DRAFT_MAX + 1;
+
+    for (int i = 0; draft_stats(&s, d, i); i++)
+        json_array_append_new(all, drafter_json(&s));
+    draft_totals(&t, d);
+    while (n && !(t.cost[n - 1] > 0))
+        n--;
+    for (int i = 0; i < n; i++)
+        json_array_append_new(cost, json_real(1e3 * t.cost[i]));
+    rc = json_object_set_new(o, "drafters", all) ||
+         json_object_set_new(o, "steps", json_integer((json_int_t)t.steps)) ||
+         json_object_set_new(o, "drafted",
+                             json_integer((json_int_t)t.drafted)) ||
+         json_object_set_new(o, "tokens", json_integer((json_int_t)t.tokens)) ||
+         json_object_set_new(o, "seconds", json_real(t.seconds)) ||
+         json_object_set_new(o, "drafting", json_real(t.drafting)) ||
+         json_object_set_new(o, "gain", json_real(t.gain)) ||
+         json_object_set_new(o, "step_ms", cost);
+    rc = rc ? err_nomem(e) : wire_put_other(w, "drafts", NULL, o, e);
+    json_decref(o);
+    return rc;
 }
