@@ -96,6 +96,32 @@ _llmutils() {
         -t | --threads) kind='count' ;;
         esac
         ;;
+    gguf-set)
+        opts='--chat-template --delete --dry-run --force --format --from --output --quiet --rename --reserve --type --help --version'
+        valued='--chat-template --delete -f --format --from -o --output --rename --reserve --type'
+        operands='file key=value ...'
+        case $prev in
+        --chat-template) kind='file' ;;
+        --delete) kind='key' ;;
+        -f | --format) kind='words text json' ;;
+        --from) kind='file' ;;
+        -o | --output) kind='file' ;;
+        --rename) kind='old=new' ;;
+        --reserve) kind='size' ;;
+        --type) kind='type' ;;
+        esac
+        ;;
+    gguf-split)
+        opts='--dry-run --force --format --max-size --max-tensors --merge --output --quiet --help --version'
+        valued='-f --format --max-size --max-tensors -o --output'
+        operands='model'
+        case $prev in
+        -f | --format) kind='words text json' ;;
+        --max-size) kind='size' ;;
+        --max-tensors) kind='count' ;;
+        -o | --output) kind='prefix' ;;
+        esac
+        ;;
     grammar-check)
         opts='--grammar --json --schema --regex --next --print --compile --model --null --quiet --help --version'
         valued='--grammar --schema --regex --next -m --model'
@@ -455,4 +481,4 @@ _llmutils() {
         ;;
     esac
 }
-complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull gguf-quantize grammar-check kv-dump llm-bench llm-decode llm-embed llm-prefill llm-sample llm-score llm-spec tok-decode tok-encode
+complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull gguf-quantize gguf-set gguf-split grammar-check kv-dump llm-bench llm-decode llm-embed llm-prefill llm-sample llm-score llm-spec tok-decode tok-encode

@@ -22,14 +22,32 @@ void progress_init(bool quiet)
     next = now() + 0.5;
 }
 
-void progress_show(long long done, long long total)
+static bool due(void)
 {
-    if (!on || now() < next)
-        return;
-    fprintf(stderr, "\rprompt: %lld of %lld tokens", done, total);
+    return on && now() >= next;
+}
+
+static void finish(void)
+{
     fflush(stderr);
     shown = true;
     next = now() + 0.1;
+}
+
+void progress_show(long long done, long long total)
+{
+    if (!due())
+        return;
+    fprintf(stderr, "\rprompt: %lld of %lld tokens", done, total);
+    finish();
+}
+
+void progress_part(double part)
+{
+    if (!due())
+        return;
+    fprintf(stderr, "\r%3.0f%%", part * 100);
+    finish();
 }
 
 void progress_clear(void)

@@ -206,13 +206,6 @@ static bool diff_tensor(const struct gguf_tensor *a,
     return true;
 }
 
-/* Keys that say how a model is laid out in files. */
-static bool is_layout(struct gguf_str key)
-{
-    return (key.n >= 6 && !memcmp(key.p, "split.", 6)) ||
-           (key.n == 17 && !memcmp(key.p, "general.alignment", 17));
-}
-
 int show_diff(const struct gguf *a, const struct gguf *b, const struct view *w)
 {
     bool differ = false;
@@ -221,7 +214,7 @@ int show_diff(const struct gguf *a, const struct gguf *b, const struct view *w)
         const struct gguf_val *v = gguf_key_at(a, i),
                               *other = key_named(b, v->key);
 
-        if (is_layout(v->key))
+        if (gguf_layout_key(v->key))
             continue;
         if (!other)
             only(w, "key", v->key, a, false);
@@ -230,7 +223,7 @@ int show_diff(const struct gguf *a, const struct gguf *b, const struct view *w)
     for (size_t i = 0; !w->tensors && i < gguf_nkey(b); i++) {
         struct gguf_str key = gguf_key_at(b, i)->key;
 
-        if (is_layout(key) || key_named(a, key))
+        if (gguf_layout_key(key) || key_named(a, key))
             continue;
         only(w, "key", key, b, true);
         differ = true;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * inspect.h - gguf-inspect's parts: values, and a view per option. */
+ * inspect.h - gguf-inspect's parts: a view per option. */
 #ifndef LLM_CMD_INSPECT_H
 #define LLM_CMD_INSPECT_H
 
 #include <stdbool.h>
 
 #include "cmd/common/cli.h"
+#include "cmd/common/size.h"
+#include "cmd/common/value.h"
 #include "gguf/config.h"
 #include "gguf/gguf.h"
 
@@ -18,29 +20,6 @@ struct view {
     int64_t context;     /* below 0: a few */
     const struct gguf_type_info *kt, *vt;
 };
-
-/* Text from a file.  put_text() escapes what a terminal might obey and, when
- * LINE, newlines and tabs too; put_string() writes a JSON string, or
- * {"base64": "..."} when S is not UTF-8. */
-void put_text(struct gguf_str s, bool line);
-void put_string(struct gguf_str s);
-void put_cstring(const char *s);
-
-/* A number in its shortest exact form; JSON has no NaN or infinity and few
- * readers keep integers beyond int64_t, so those become strings there. */
-void put_number(enum gguf_type type, const unsigned char *p, bool json);
-
-/* A whole value for people (elided unless ALL), bare (--key), or as JSON. */
-void put_value(const struct gguf_val *v, bool all);
-void put_bare(const struct gguf_val *v, bool terminal);
-void put_json_value(const struct gguf_val *v);
-/* "u32", "str[49152]" */
-void put_type(const struct gguf_val *v);
-
-/* "1.5 GiB"; in BUF. */
-const char *size_text(char buf[32], uint64_t bytes);
-/* "134.5 M"; in BUF. */
-const char *count_text(char buf[32], uint64_t n);
 
 /* Does NAME match the view's glob?  Does any tensor of G? */
 bool wanted(const struct view *w, struct gguf_str name);

@@ -18,15 +18,9 @@ static bool named(struct gguf_str s, const char *name)
 /* Is the key about how this file was written, and not about the model? */
 static bool replaced(struct gguf_str key, bool keep)
 {
-    static const char *const names[] = {
-        "general.alignment", "split.no",
-        "split.count",       "split.tensors.count",
-        "general.file_type", "general.quantization_version"};
-
-    for (size_t i = 0; i < (keep ? 4 : 6); i++)
-        if (named(key, names[i]))
-            return true;
-    return false;
+    return gguf_layout_key(key) ||
+           (!keep && (named(key, "general.file_type") ||
+                      named(key, "general.quantization_version")));
 }
 
 /* The file type of the recipe, or that of the type that has most bytes. */

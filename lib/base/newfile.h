@@ -31,9 +31,20 @@ int newfile_size(struct newfile *f, uint64_t size, struct err *e);
 /* N bytes from AT on.  Threads may put at once. */
 int newfile_put(struct newfile *f, uint64_t at, const void *p, size_t n,
                 struct err *e);
+/* The same from N bytes of FD, file NAME, from FROM on: within the system,
+ * where it can, and without copying where the file system can share them. */
+int newfile_copy(struct newfile *f, uint64_t at, int fd, const char *name,
+                 uint64_t from, uint64_t n, struct err *e);
+/* On disk, and closed, under its temporary name: all that may fail but the
+ * naming.  Nothing can be put then. */
+int newfile_sync(struct newfile *f, struct err *e);
 /* On disk, and under its name; then F is no more.  F stays when it fails. */
 int newfile_close(struct newfile *f, struct err *e);
 /* NULL may be abandoned. */
 void newfile_abandon(struct newfile *f);
+
+/* Is there room for BYTES where PATH is or will be?  ERR_IO when the file
+ * system says no; what others write meanwhile it cannot know. */
+int newfile_room(const char *path, uint64_t bytes, struct err *e);
 
 #endif

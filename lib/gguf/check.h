@@ -24,4 +24,9 @@ uint64_t gguf_gaps(const struct gguf *g, int i);
  * ERR_FORMAT. */
 int gguf_check_key(const struct gguf *g, size_t i, struct err *e);
 
+/* What a value of KEY is usually given, or, for an ARRAY, its elements; false
+ * when the name is not known, or is not one of an array. */
+bool gguf_usual_type(enum gguf_type *type, const struct gguf *g,
+                     struct gguf_str key, bool array);
+
 #endif

@@ -243,4 +243,11 @@ static inline struct gguf_str gguf_str_next(const unsigned char **p)
 void gguf_model_id(char hex[33], const struct gguf *g);
 void gguf_vocab_id(char hex[33], const struct gguf *g);
 
+/* Is KEY about the file and not the model, so that no identity knows it:
+ * split.*, general.alignment, GGUF_PADDING? */
+bool gguf_layout_key(struct gguf_str key);
+
+/* An array of zeros: room for keys to grow without moving the tensors. */
+#define GGUF_PADDING "general.padding"
+
 #endif

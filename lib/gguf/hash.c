@@ -66,11 +66,11 @@ static bool has_tail(struct gguf_str s, const char *with)
     return s.n >= n && !memcmp(s.p + s.n - n, with, n);
 }
 
-/* Keys about the file, not the model. */
-static bool is_layout(struct gguf_str key)
+bool gguf_layout_key(struct gguf_str key)
 {
     return starts(key, "split.") ||
-           (key.n == 17 && starts(key, "general.alignment"));
+           (key.n == 17 && starts(key, "general.alignment")) ||
+           (key.n == strlen(GGUF_PADDING) && starts(key, GGUF_PADDING));
 }
 
 static void put_metadata(XXH3_state_t *x, const struct gguf *g)
@@ -78,7 +78,7 @@ static void put_metadata(XXH3_state_t *x, const struct gguf *g)
     const struct shard *s = &g->shard[0];
 
     for (size_t i = 0; i < s->pub.nkey; i++)
-        if (!is_layout(s->by_name[i]->key))
+        if (!gguf_layout_key(s->by_name[i]->key))
             put_val(x, s->by_name[i]);
 }
 

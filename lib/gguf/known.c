@@ -33,22 +33,25 @@ enum want {
 
 static const struct {
     const char *what;
-    unsigned scalar, elem; /* types, a bit each */
+    unsigned scalar, elem;            /* types, a bit each */
+    enum gguf_type usual, usual_elem; /* of these */
 } wants[] = {
-    [STRING] = {"a string", BIT(STR), 0},
-    [INT] = {"an integer", INTEGERS, 0},
-    [NUM] = {"a number", NUMBERS, 0},
-    [BOOL] = {"a bool", BIT(BOOL), 0},
-    [INTS] = {"an integer or an array of integers", INTEGERS, INTEGERS},
-    [NUMS] = {"a number or an array of numbers", NUMBERS, NUMBERS},
+    [STRING] = {"a string", BIT(STR), 0, GGUF_STR, 0},
+    [INT] = {"an integer", INTEGERS, 0, GGUF_U32, 0},
+    [NUM] = {"a number", NUMBERS, 0, GGUF_F32, 0},
+    [BOOL] = {"a bool", BIT(BOOL), 0, GGUF_BOOL, 0},
+    [INTS] = {"an integer or an array of integers", INTEGERS, INTEGERS,
+              GGUF_U32, GGUF_U32},
+    [NUMS] = {"a number or an array of numbers", NUMBERS, NUMBERS, GGUF_F32,
+              GGUF_F32},
     [PATTERN] = {"an integer or an array of bools or integers", INTEGERS,
-                 INTEGERS | BIT(BOOL)},
-    [STRINGS] = {"an array of str", 0, BIT(STR)},
-    [F32S] = {"an array of f32", 0, BIT(F32)},
-    [I32S] = {"an array of i32", 0, BIT(I32)},
-    [U32S] = {"an array of u32", 0, BIT(U32)},
-    [IDS] = {"an array of i32 or u32", 0, BIT(I32) | BIT(U32)},
-    [BYTES] = {"an array of bytes", 0, BIT(U8) | BIT(I8)},
+                 INTEGERS | BIT(BOOL), GGUF_U32, GGUF_BOOL},
+    [STRINGS] = {"an array of str", 0, BIT(STR), 0, GGUF_STR},
+    [F32S] = {"an array of f32", 0, BIT(F32), 0, GGUF_F32},
+    [I32S] = {"an array of i32", 0, BIT(I32), 0, GGUF_I32},
+    [U32S] = {"an array of u32", 0, BIT(U32), 0, GGUF_U32},
+    [IDS] = {"an array of i32 or u32", 0, BIT(I32) | BIT(U32), 0, GGUF_I32},
+    [BYTES] = {"an array of bytes", 0, BIT(U8) | BIT(I8), 0, GGUF_U8},
 };
 
 struct known {
@@ -57,6 +60,7 @@ struct known {
 };
 
 static const struct known general[] = {
+    {"alignment", INT},
     {"architecture", STRING},
     {"author", STRING},
     {"base_model.count", INT},
@@ -73,6 +77,7 @@ static const struct known general[] = {
     {"license.name", STRING},
     {"name", STRING},
     {"organization", STRING},
+    {"padding", BYTES},
     {"quantization_version", INT},
     {"quantized_by", STRING},
     {"repo_url", STRING},
@@ -234,6 +239,17 @@ static const struct known *known_key(const struct gguf *g, struct gguf_str key)
         return look(tokenizer, key, 9);
     gguf_get_str(&a, g, "general.architecture", NULL);
     return begins(key, a) ? look(arch, key, a.n) : NULL;
+}
+
+bool gguf_usual_type(enum gguf_type *type, const struct gguf *g,
+                     struct gguf_str key, bool array)
+{
+    const struct known *k = known_key(g, key);
+
+    if (!k || !(array ? wants[k->want].elem : wants[k->want].scalar))
+        return false;
+    *type = array ? wants[k->want].usual_elem : wants[k->want].usual;
+    return true;
 }
 
 /* Does V stand beside the tokens, one element for each? */

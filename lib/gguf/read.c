@@ -16,6 +16,7 @@
 
 #include "base/utf8.h"
 #include "gguf/gguf_impl.h"
+#include "gguf/patch.h"
 
 /* What is left of the file: the cursor only moves forward.  Pages behind it
  * are let go, so that a vocabulary of 15 MB does not stay in memory for a
@@ -416,6 +417,7 @@ static int not_gguf(const struct map *m, struct err *e)
         {"tjgg", "GGJT, which GGUF replaced"},
         {"lmgg", "GGML, which GGUF replaced"},
         {"FUGG", "big-endian"},
+        {GGUF_PATCHING, "a half edited one: gguf-set takes that back"},
     };
 
     if (!m->n)

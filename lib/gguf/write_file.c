@@ -51,6 +51,17 @@ int gguf_file_put(struct gguf_file *f, uint64_t at, const void *p, size_t n,
     return newfile_put(f->file, f->data + at, p, n, e);
 }
 
+int gguf_file_copy(struct gguf_file *f, uint64_t at, int fd, const char *name,
+                   uint64_t from, uint64_t n, struct err *e)
+{
+    return newfile_copy(f->file, f->data + at, fd, name, from, n, e);
+}
+
+int gguf_file_sync(struct gguf_file *f, struct err *e)
+{
+    return newfile_sync(f->file, e);
+}
+
 int gguf_file_close(struct gguf_file *f, struct err *e)
 {
     if (newfile_close(f->file, e))

@@ -31,6 +31,13 @@ int gguf_file_head(struct gguf_file *f, const struct gguf_out *o,
 /* N bytes of the data, from AT on.  Threads may put at once. */
 int gguf_file_put(struct gguf_file *f, uint64_t at, const void *p, size_t n,
                   struct err *e);
+/* The same from N bytes of FD, file NAME, from FROM on: within the system,
+ * where it can, and without copying where the file system can share them. */
+int gguf_file_copy(struct gguf_file *f, uint64_t at, int fd, const char *name,
+                   uint64_t from, uint64_t n, struct err *e);
+/* On disk, and closed, under its temporary name: all that may fail but the
+ * naming.  Nothing can be put then. */
+int gguf_file_sync(struct gguf_file *f, struct err *e);
 /* On disk, and under its name; then F is no more.  F stays when it fails. */
 int gguf_file_close(struct gguf_file *f, struct err *e);
 /* NULL may be abandoned. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include <fnmatch.h>
+#include "cmd/common/value.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "cmd/inspect/inspect.h"
 
 void put_text(struct gguf_str s, bool line)
 {
@@ -260,60 +260,4 @@ void put_json_value(const struct gguf_val *v)
     put_elems(v->type == GGUF_ARR ? v->elem : v->type, v->n, v->p, &st);
     if (v->type == GGUF_ARR)
         putchar(']');
-}
-
-const char *size_text(char buf[32], uint64_t bytes)
-{
-    static const char *const unit[] = {"B",   "KiB", "MiB", "GiB",
-                                       "TiB", "PiB", "EiB"};
-    double v = (double)bytes;
-    int u = 0;
-
-    for (; v >= 1023.95 && u < 6; u++)
-        v /= 1024;
-    snprintf(buf, 32, u ? "%.1f %s" : "%.0f %s", v, unit[u]);
-    return buf;
-}
-
-const char *count_text(char buf[32], uint64_t n)
-{
-    static const char unit[] = " kMGTPE";
-    double v = (double)n;
-    int u = 0;
-
-    for (; v >= 999.95 && u < 6; u++)
-        v /= 1000;
-    snprintf(buf, 32, u ? "%.1f %c" : "%.0f", v, unit[u]);
-    return buf;
-}
-
-bool wanted(const struct view *w, struct gguf_str name)
-{
-    char s[80];
-
-    if (!w->tensors)
-        return true;
-    snprintf(s, sizeof s, "%.*s", (int)name.n, name.p);
-    return !fnmatch(w->tensors, s, 0);
-}
-
-bool any_wanted(const struct view *w, const struct gguf *g)
-{
-    for (size_t i = 0; i < gguf_ntensor(g); i++)
-        if (wanted(w, gguf_tensor_at(g, i)->name))
-            return true;
-    return false;
-}
-
-void put_heading(const struct view *w, const struct gguf *g)
-{
-    if (!w->tensors || !w->many)
-        return;
-    put_text((struct gguf_str){gguf_path(g), strlen(gguf_path(g))}, true);
-    puts(":");
-}
-
-bool has_vocabulary(const struct gguf *g)
-{
-    return gguf_key(g, "tokenizer.ggml.tokens") != NULL;
 }
