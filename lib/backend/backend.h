@@ -126,6 +126,8 @@ enum be_slot {
     BE_ATT,  /* [heads][dv] */
     BE_MID,  /* of the feed-forward network */
     BE_TMP,  /* as wide as X */
+    BE_UP,   /* as wide as MID: the other factor of a GLU that stands APART */
+    BE_LOW,  /* of adapters: what their first products give */
     BE_NSLOT /* LOGITS go to the step's result, ROUTE's choice is private */
 };
 
@@ -146,6 +148,9 @@ enum be_opcode {
                    w3 (act(w in) * (w2 in)) */
     BE_GATE,    /* out *= sigmoid(w in): one number a column */
     BE_ADD,     /* out += in * scale */
+    BE_DELTA,   /* out += s * scale * w in[at..], S being the column's scale of
+                   the adapter; columns of which it is 0 stay as they are */
+    BE_ACT,     /* out = act(out) * scale, * in unless that is OUT, softcap */
     BE_LOGITS,  /* w in (+ bias), * scale, softcap: of the columns wanted;
                    without w: IN itself, which is N_VOCAB wide */
 };
@@ -160,6 +165,8 @@ enum {
     BE_BY_TYPE = 64,      /* or of the type; out += with ACCUMULATE */
     BE_BOTH = 128,        /* ATTEND: a column sees all of its sequence in this
                              step, or, with a window, WINDOW / 2 to each side */
+    BE_APART = 256,       /* GLU: out = w in + bias, UP = w2 in + bias2 */
+    BE_TO_LOGITS = 512,   /* DELTA, ACT: OUT is what LOGITS gave */
 };
 
 /* A table of rotations: angle of pair i at position p is p * freq[i], cos and
@@ -178,11 +185,17 @@ struct be_op {
     be_w w, w2, w3, bias, bias2; /* 0: none */
     int act;                     /* enum kern_unary, or BE_NOACT */
     int heads, head_dim;         /* of OUT: NORM_HEADS, ROPE; of Q: ATTEND */
+    int n;                       /* ACT: floats of OUT */
     int rope;                    /* index of a table */
     int window;                  /* ATTEND: a column at p sees p - window + 1
                                     to p; 0: all up to p */
     int experts, used;           /* ROUTE, EXPERTS */
     int period;                  /* SCALE_POS */
+    int adapter;                 /* MUL, DELTA: of this one, from 1 on; a MUL
+                                    is left out when no column wants it.  0: of
+                                    none */
+    int at;                      /* ADAPTER: where the columns of LOW begin that
+                                    MUL writes and DELTA reads */
     float eps, softcap;          /* softcap 0: none (ATTEND, LOGITS) */
     float scale;                 /* must be set: 1 where there is none */
 };
@@ -195,6 +208,7 @@ struct be_plan_desc {
     const struct be_rope *rope;
     int nrope;
     int n_vocab; /* of LOGITS */
+    int nadapter;
     /* Columns that see each other both ways: no step has more.  0: there are
      * none such, and steps have any size. */
     int block;
@@ -220,6 +234,9 @@ struct be_step {
     const int32_t *pages[BE_MAX_GROUPS];
     int npage[BE_MAX_GROUPS];
     const uint8_t *want; /* [ncol]: 1 for those whose logits are wanted */
+    /* scale[seq * nadapter + i] is what a sequence wants of adapter I, finite;
+     * NULL: 0 for all. */
+    const float *scale;
 };
 
 /* Columns of one sequence come in order of position, and see each other.

@@ -10,6 +10,7 @@
  *   cpu_product.c  panels times tiles, with what follows
  *   cpu_attend.c   attention, and what is done head by head before it
  *   cpu_experts.c  routing and experts
+ *   cpu_adapt.c    what adapters add to products
  *   cpu_rope.c     tables of rotations
  *
  * A run is one function that every thread of the team is in (cpu_run.c).  Each
@@ -126,7 +127,8 @@ enum cpu_kind {
     CPU_PRODUCT, /* norms, then panels times tiles */
     CPU_HEADS,   /* head by head */
     CPU_ATTEND,
-    CPU_EXPERTS
+    CPU_EXPERTS,
+    CPU_ADAPT /* row by row: a thread has the same rows in all operations */
 };
 
 struct cpu_stage {
@@ -169,6 +171,7 @@ struct cpu_own {
     int *src;          /* [block]: where the columns came from */
     int *start, *pair; /* experts: see cpu_experts.c */
     float *weight, *route;
+    float *low; /* a tile of what DELTA takes */
 };
 
 struct cpu_plan {
@@ -180,9 +183,10 @@ struct cpu_plan {
     struct cpu_stage *stage;
     int nstage;
     int width[BE_NSLOT];
-    int n_vocab;
+    int n_vocab, nadapter;
     int block;      /* most columns of a block */
     bool both;      /* a step is one block */
+    int max_low;    /* longest input of DELTA */
     int last_store; /* stage; -1: none */
     struct cpu_table *rope;
     int nrope;
@@ -385,6 +389,19 @@ bool cpu_attend_fused(struct cpu_ctx *x, struct cpu_stage *st);
 /* Floats that the parts of attention take in a step, 0: it is not shared. */
 size_t cpu_attend_parts(const struct cpu_plan *p, const struct be_step *s);
 void cpu_experts_stage(struct cpu_ctx *x, struct cpu_stage *st);
+void cpu_adapt_stage(struct cpu_ctx *x, struct cpu_stage *st);
+/* What column C of the block wants of adapter I, from 1 on. */
+static inline float cpu_adapt_scale(const struct cpu_ctx *x, int i, int c)
+{
+    const struct be_step *s = x->s;
+
+    return s->scale
+               ? s->scale[(size_t)s->seq[x->src[c]] * (size_t)x->p->nadapter +
+                          (size_t)(i - 1)]
+               : 0;
+}
+/* Does any? */
+bool cpu_adapt_wanted(const struct cpu_ctx *x, int i);
 
 /* cpu_rope.c */
 void cpu_rope_angles(float *cs, const struct cpu_table *t, int pos);

@@ -202,8 +202,15 @@ static int check_product(struct cpu_plan *p, struct cpu_op *op, struct err *e)
     }
     if (fit(p, op->w, o->in, o->out, e))
         return -1;
+    if (o->adapter && (o->op != BE_MUL || o->at < 0 ||
+                       op->w->n_out > (int64_t)p->width[o->out] - o->at))
+        return err_set(e, ERR_FORMAT, "%s: has not the shape of its place",
+                       op->w->name);
     if (!glu)
         return 0;
+    if (o->flags & BE_APART &&
+        (o->act != BE_NOACT || op->w->n_out > p->width[BE_UP]))
+        return err_set(e, ERR_USAGE, "%s: no place apart", op->w->name);
     if (op->w2->n_in != op->w->n_in || op->w2->n_out != op->w->n_out)
         return err_set(e, ERR_FORMAT, "%s: has not the shape of %s",
                        op->w2->name, op->w->name);
@@ -272,6 +279,34 @@ static int check_gate(struct cpu_plan *p, struct cpu_op *op, struct err *e)
     return 0;
 }
 
+/* DELTA and ACT. */
+static int check_adapt(struct cpu_plan *p, struct cpu_op *op, struct err *e)
+{
+    const struct be_op *o = &op->o;
+    int room = o->flags & BE_TO_LOGITS ? p->n_vocab : p->width[o->out];
+
+    if (o->op == BE_ACT) {
+        op->n = o->n;
+        if (o->n < 1 || o->n > room ||
+            (o->in != o->out && o->n > p->width[o->in]))
+            return err_set(e, ERR_FORMAT, "%d floats of %d", o->n, room);
+        return act_ok(o->act, e);
+    }
+    if (weight(&op->w, p->b, o->w, BE_MATRIX, "delta", e))
+        return -1;
+    op->n = op->w->n_out;
+    if (op->w->n_mat != 1 || op->w->q->act != KERN_ACT_F32)
+        return err_set(e, ERR_UNSUPPORTED, "%s: of type %s", op->w->name,
+                       op->w->q->name);
+    if (o->adapter < 1 || o->at < 0 ||
+        op->w->n_in > (int64_t)p->width[o->in] - o->at || op->n > room)
+        return err_set(e, ERR_FORMAT, "%s: has not the shape of its place",
+                       op->w->name);
+    if (p->max_low < op->w->n_in)
+        p->max_low = (int)op->w->n_in;
+    return 0;
+}
+
 static int check(struct cpu_plan *p, struct cpu_op *op,
                  const struct cpu_op **route, struct err *e)
 {
@@ -279,6 +314,9 @@ static int check(struct cpu_plan *p, struct cpu_op *op,
 
     if ((unsigned)o->in >= BE_NSLOT || (unsigned)o->out >= BE_NSLOT)
         return err_set(e, ERR_USAGE, "operation %d: no such slot", o->op);
+    if (o->adapter < 0 || o->adapter > p->nadapter)
+        return err_set(e, ERR_USAGE, "operation %d: no adapter %d", o->op,
+                       o->adapter);
     switch (o->op) {
     case BE_EMBED:
         return check_embed(p, op, e);
@@ -307,6 +345,9 @@ static int check(struct cpu_plan *p, struct cpu_op *op,
         return check_experts(p, op, *route, e);
     case BE_GATE:
         return check_gate(p, op, e);
+    case BE_DELTA:
+    case BE_ACT:
+        return check_adapt(p, op, e);
     case BE_ADD:
         if (p->width[o->in] > p->width[o->out])
             return err_set(e, ERR_FORMAT, "%d floats added to %d",
@@ -464,6 +505,7 @@ static void carve_own(struct cpu_plan *p, struct carve *c, struct cpu_own *own)
     own->pair = carve(c, pairs, sizeof(int));
     own->weight = carve(c, pairs, sizeof(float));
     own->route = carve(c, (size_t)p->max_experts, sizeof(float));
+    own->low = carve(c, (size_t)p->max_low, KERN_TILE * sizeof(float));
 }
 
 static void carve_all(struct cpu_plan *p, struct carve *c)
@@ -531,6 +573,7 @@ static int fill(struct cpu_plan *p, const struct be_plan_desc *d, struct err *e)
     p->both = d->block > 0;
     p->block = p->both ? d->block : CPU_BLOCK;
     p->n_vocab = d->n_vocab;
+    p->nadapter = d->nadapter;
     p->nop = d->nop;
     p->op = arena_array(&p->arena, (size_t)d->nop + 1, sizeof *p->op);
     if (!p->op)

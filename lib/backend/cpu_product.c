@@ -103,7 +103,7 @@ static void tap(struct cpu_ctx *x, const struct cpu_stage *st)
         const struct cpu_op *op = st->op[i];
         size_t ld = (size_t)x->p->width[op->o.in];
 
-        if (op->o.op == BE_LOGITS || (x->idle && op->late))
+        if (op->o.op == BE_LOGITS || (x->idle && op->late) || op->o.adapter)
             continue;
         cpu_product_tap(x, op->w, 0, cpu_in(x, op, 0), ld, x->ncol);
         if (op->w2)
@@ -157,7 +157,7 @@ static float *target(const struct cpu_ctx *x, const struct cpu_op *op, int c,
         return x->p->score + (size_t)c * *ld + row;
     default:
         *ld = (size_t)x->p->width[op->o.out];
-        return cpu_out(x, op, c) + row;
+        return cpu_out(x, op, c) + op->o.at + row;
     }
 }
 
@@ -253,6 +253,13 @@ static void columns(struct cpu_ctx *x, const struct job *j, int c, int w)
                act_of(x, q->act) + kern_tile_bytes(q->act, n, c), n, w);
         cpu_product_finish(x, y2, w, op->bias2 ? op->bias2 + j->row : NULL,
                            BE_NOACT, 1);
+        if (op->o.flags & BE_APART) {
+            put(x, to, ld, y, w, rows, false);
+            ld = (size_t)x->p->width[BE_UP];
+            put(x, x->p->slot[BE_UP] + (size_t)c * ld + j->row, ld, y2, w, rows,
+                false);
+            return;
+        }
         x->k->mul(y, y2, (int64_t)w * KERN_ROWS);
         if (scale != 1)
             x->k->scale(y, scale, (int64_t)w * KERN_ROWS);
@@ -276,13 +283,14 @@ static bool plain(const struct cpu_op *op)
 }
 
 /* Columns whose activations fit in the cache, a multiple of a tile. */
-static int cached(const struct cpu_ctx *x, const struct cpu_stage *st)
+static int cached(const struct cpu_ctx *x, const struct cpu_op *op)
 {
+    unsigned kinds = 1u << op->w->q->act | (op->w2 ? 1u << op->w2->q->act : 0);
     size_t bytes = 1, n;
 
     for (int a = 0; a < KERN_NACT; a++)
-        if (st->kinds & 1u << a)
-            bytes += kern_tile_bytes(a, st->op[0]->w->n_in, 1);
+        if (kinds & 1u << a)
+            bytes += kern_tile_bytes(a, op->w->n_in, 1);
     n = L2_BYTES / bytes / KERN_TILE * KERN_TILE;
     if (n < KERN_TILE)
         n = KERN_TILE;
@@ -294,7 +302,7 @@ static int cached(const struct cpu_ctx *x, const struct cpu_stage *st)
 static void panels(struct cpu_ctx *x, const struct cpu_stage *st,
                    const struct cpu_op *op, int64_t p0, int64_t p1)
 {
-    int step = cached(x, st);
+    int step = cached(x, op);
     int most = st->twice ? CPU_BLOCK / 2 : CPU_BLOCK;
     struct job j = {
         .op = op, .plain = plain(op) && !st->twice, .twice = st->twice};
@@ -332,7 +340,8 @@ static void jobs(struct cpu_ctx *x, const struct cpu_stage *st, int64_t from,
             p0 = 0;
         if (p1 > op->njob)
             p1 = op->njob;
-        if (p0 < p1 && !(x->idle && op->late))
+        if (p0 < p1 && !(x->idle && op->late) &&
+            (!op->o.adapter || cpu_adapt_wanted(x, op->o.adapter)))
             panels(x, st, op, p0, p1);
     }
 }

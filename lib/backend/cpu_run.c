@@ -182,6 +182,9 @@ static void stage(struct cpu_ctx *x, struct cpu_stage *st)
     case CPU_EXPERTS:
         cpu_experts_stage(x, st);
         break;
+    case CPU_ADAPT:
+        cpu_adapt_stage(x, st);
+        break;
     }
     cpu_run_barrier(x);
     if (x->id == 0 && !(x->idle && st->late))

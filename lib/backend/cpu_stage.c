@@ -7,7 +7,9 @@
  *     columns are few each thread does the norms and the quantising for itself,
  *     and where it can be, all that the norms read and write is its own.
  *   COLS: whatever is done column by column, one thread for each.
- *   HEADS: what is done head by head, one thread for each head of a column. */
+ *   HEADS: what is done head by head, one thread for each head of a column.
+ *   ADAPT: what is done row by row, each thread having the same rows of all
+ *     that are as long. */
 #include <string.h>
 
 #include "backend/cpu_impl.h"
@@ -27,9 +29,10 @@ static bool heads(const struct cpu_op *op)
 
 static bool writes(const struct cpu_op *op, enum be_slot s)
 {
-    if (op->o.op == BE_STORE || op->o.op == BE_LOGITS || op->o.op == BE_ROUTE)
+    if (op->o.op == BE_STORE || op->o.op == BE_LOGITS || op->o.op == BE_ROUTE ||
+        op->o.flags & BE_TO_LOGITS)
         return false;
-    return op->o.out == s;
+    return op->o.out == s || (op->o.flags & BE_APART && s == BE_UP);
 }
 
 /* A plain norm into a slot that, until the next one, only it writes. */
@@ -145,8 +148,10 @@ static bool beside(const struct cpu_stage *st, const struct cpu_op *op)
         if (op->o.op == BE_LOGITS || o->o.op == BE_LOGITS ||
             (o->o.op == op->o.op && op->o.op == BE_ROUTE))
             return false;
+        /* Those of adapters each have a part of LOW. */
         for (int s = 0; s < BE_NSLOT; s++)
-            if (writes(o, s) && writes(op, s))
+            if (writes(o, s) && writes(op, s) &&
+                !(o->o.adapter && op->o.adapter))
                 return false;
     }
     return true;
@@ -187,11 +192,36 @@ static void settle(struct fuse *f, const struct cpu_op *op)
         begin(f, CPU_PRODUCT);
 }
 
+static bool adapts(const struct cpu_op *op)
+{
+    return op->o.op == BE_DELTA || op->o.op == BE_ACT;
+}
+
+/* Has a thread the rows of all that OP reads and writes in ST? */
+static bool rows_agree(const struct cpu_stage *st, const struct cpu_op *op)
+{
+    for (int i = 0; i < st->nop; i++) {
+        const struct be_op *a = &st->op[i]->o, *b = &op->o;
+        bool logits = a->flags & b->flags & BE_TO_LOGITS,
+             other = (a->flags | b->flags) & BE_TO_LOGITS;
+        bool touch = logits || (!other && a->out == b->out) ||
+                     (b->op == BE_ACT && b->in == a->out) ||
+                     (a->op == BE_ACT && a->in == b->out);
+
+        if (touch && st->op[i]->n != op->n)
+            return false;
+        if (b->op == BE_DELTA && writes(st->op[i], b->in))
+            return false;
+    }
+    return true;
+}
+
 static void add(struct fuse *f, struct cpu_op *op)
 {
     enum cpu_kind kind = heads(op)                ? CPU_HEADS
                          : op->o.op == BE_ATTEND  ? CPU_ATTEND
                          : op->o.op == BE_EXPERTS ? CPU_EXPERTS
+                         : adapts(op)             ? CPU_ADAPT
                          : cpu_stage_product(op)  ? CPU_PRODUCT
                                                   : CPU_COLS;
     struct cpu_stage *st;
@@ -204,8 +234,8 @@ static void add(struct fuse *f, struct cpu_op *op)
     } else if (kind == CPU_PRODUCT) {
         add_product(f, op);
     } else {
-        st = kind == CPU_COLS || kind == CPU_HEADS ? last(f, kind) : NULL;
-        if (!st)
+        st = kind != CPU_ATTEND && kind != CPU_EXPERTS ? last(f, kind) : NULL;
+        if (!st || (kind == CPU_ADAPT && !rows_agree(st, op)))
             st = begin(f, kind);
         append(f, st, op);
     }
