@@ -155,6 +155,7 @@ static bool compare_heads(struct diff *d)
 
     compare_texts(d, "model", a->model, b->model);
     compare_texts(d, "rope", a->rope, b->rope);
+    compare_texts(d, "adapters", a->adapters, b->adapters);
     for (int i = 0; i < 2; i++)
         snprintf(s[i], sizeof s[i], "%s,%s", kv_type_name(d->x[i]->ktype),
                  kv_type_name(d->x[i]->vtype));

@@ -195,6 +195,10 @@ static void text(const struct shown *s, const char *file, uint64_t seq)
     put_string(x->model, false);
     printf("\n  rope    ");
     put_string(x->rope, false);
+    if (*x->adapters) {
+        printf("\n  adapters ");
+        put_string(x->adapters, false);
+    }
     printf("\n  tokens  %d\n  layers  %d\n  types   %s,%s\n  size    ", x->n,
            x->nlayer, kv_type_name(x->ktype), kv_type_name(x->vtype));
     put_size(s->bytes);
@@ -258,6 +262,10 @@ static void json(const struct shown *s, const char *file, uint64_t seq)
     put_string(x->model, true);
     printf(",\"rope\":");
     put_string(x->rope, true);
+    if (*x->adapters) {
+        printf(",\"adapters\":");
+        put_string(x->adapters, true);
+    }
     printf(",\"tokens\":%d,\"k_type\":\"%s\",\"v_type\":\"%s\",\"bytes\":%llu,"
            "\"stored\":%llu,\"zstd\":%s",
            x->n, kv_type_name(x->ktype), kv_type_name(x->vtype),

@@ -147,7 +147,8 @@ int kv_new(struct kv **out, struct be *be, const struct kv_config *c,
     kv->vtype = c->vtype;
     kv->max_batch = c->max_batch > 1 ? c->max_batch : 1;
     kv->context = c->context;
-    if (!kv->layer || !kv->group || !kv->model_id || !kv->rope)
+    if (!kv->layer || !kv->group || !kv->model_id || !kv->rope ||
+        kv_adapt_copy(&kv->adapt, &c->adapt, e))
         err_nomem(e);
     else if (!count_pages(kv, c, e) && !make_groups(kv, c, e) &&
              !make_pools(kv, c, e) && !tell_backend(kv, e)) {
@@ -168,6 +169,7 @@ void kv_free(struct kv *kv)
     free(kv->group);
     free(kv->model_id);
     free(kv->rope);
+    kv_adapt_fini(&kv->adapt);
     free(kv);
 }
 
@@ -213,6 +215,10 @@ struct kv_seq *kv_seq_new(struct kv *kv)
         for (int i = 0; i < kv->npage; i++)
             s->table[g][i] = -1;
     }
+    if (kv_seq_adapt(s, NULL, NULL)) {
+        kv_seq_free(s);
+        return NULL;
+    }
     return s;
 }
 
@@ -237,6 +243,7 @@ void kv_seq_free(struct kv_seq *s)
     }
     free(s->tok);
     free(s->name);
+    kv_adapt_fini(&s->adapt);
     free(s);
 }
 
@@ -264,7 +271,7 @@ static int make_room(struct kv_seq *s, int npage)
 
 struct kv_seq *kv_seq_fork(const struct kv_seq *s)
 {
-    struct kv_seq *f = kv_seq_new(s->kv);
+    struct kv_seq *f = kv_seq_like(s);
     int last = pages_of(s->n);
 
     if (!f || make_room(f, last)) {
@@ -346,6 +353,12 @@ static int count_known(const struct kv *kv, const XXH128_hash_t *name, int n)
     return best;
 }
 
+/* What the name of S's page I follows. */
+static const XXH128_hash_t *before(const struct kv_seq *s, int i)
+{
+    return i ? &s->name[i - 1] : s->adapt.text ? &s->salt : NULL;
+}
+
 int kv_seq_match(struct kv_seq *s, const int32_t *t, int n)
 {
     int k = n > 0 ? (n - 1) / BE_PAGE : 0;
@@ -358,7 +371,7 @@ int kv_seq_match(struct kv_seq *s, const int32_t *t, int n)
     if (!s->kv->npool || make_room(s, k))
         return 0;
     for (int i = 0; i < k; i++)
-        s->name[i] = kv_page_name(i ? &s->name[i - 1] : NULL, t + i * BE_PAGE);
+        s->name[i] = kv_page_name(before(s, i), t + i * BE_PAGE);
     k = count_known(s->kv, s->name, k);
     for (int g = 0; g < s->kv->npool; g++) {
         struct kv_pool *p = &s->kv->pool[g];
@@ -433,6 +446,9 @@ int kv_seq_reserve(struct kv_seq *s, int n, struct err *e)
     assert(n >= 0 && n <= INT_MAX - s->n);
     if (!n)
         return 0;
+    if (s->foreign)
+        return err_set(e, ERR_FORMAT, "a state read with adapters %.150s",
+                       s->adapt.text);
     if (to > kv->npage)
         return err_set(e, ERR_NOMEM, "the KV cache is full");
     for (int g = 0; g < kv->npool; g++)
@@ -470,8 +486,7 @@ static void share_page(struct kv_seq *s, int i)
 static void name_pages(struct kv_seq *s, int from)
 {
     for (int i = from; i < s->n / BE_PAGE; i++) {
-        s->name[i] =
-            kv_page_name(i ? &s->name[i - 1] : NULL, s->tok + i * BE_PAGE);
+        s->name[i] = kv_page_name(before(s, i), s->tok + i * BE_PAGE);
         if (!s->alone)
             share_page(s, i);
     }

@@ -115,7 +115,8 @@ int kv_disk_open(struct kv_disk **out, struct kv *kv, const char *dir,
 }
 
 /* The state that page I of the tokens T is. */
-static struct kv_state page_state(struct kv_disk *d, const int32_t *t, int i)
+static struct kv_state page_state(struct kv_disk *d, const char *adapters,
+                                  const int32_t *t, int i)
 {
     const struct kv *kv = d->kv;
 
@@ -125,8 +126,8 @@ static struct kv_state page_state(struct kv_disk *d, const int32_t *t, int i)
                 (struct kv_state_layer){kv->layer[l].heads, kv->layer[l].dk,
                                         kv->layer[l].dv, BE_PAGE, i * BE_PAGE};
     return (struct kv_state){
-        kv->model_id, kv->rope,   kv->ktype, kv->vtype,
-        d->layer,     kv->nlayer, t,         (i + 1) * BE_PAGE};
+        kv->model_id, kv->rope, kv->ktype,         kv->vtype, d->layer,
+        kv->nlayer,   t,        (i + 1) * BE_PAGE, adapters};
 }
 
 /* ---- writing ---- */
@@ -162,7 +163,7 @@ static int write_pages(struct kv_writer *w, const struct kv_seq *s,
 static int write_stream(struct kv_disk *d, int fd, const char *path,
                         const struct kv_seq *s, int i, struct err *e)
 {
-    struct kv_state x = page_state(d, s->tok, i);
+    struct kv_state x = page_state(d, s->adapt.text, s->tok, i);
     struct wire_header h = {.by = "llmutils", .id = d->kv->model_id};
     struct kv_writer *w;
     struct wire_out *out;
@@ -235,13 +236,13 @@ int kv_disk_save(struct kv_disk *d, const struct kv_seq *s, struct err *e)
 
 /* Is X what page I of the tokens T must be? */
 static bool is_page(struct kv_disk *d, const struct kv_state *x,
-                    const int32_t *t, int i)
+                    const char *adapters, const int32_t *t, int i)
 {
-    struct kv_state want = page_state(d, t, i);
+    struct kv_state want = page_state(d, adapters, t, i);
 
-    if (strcmp(x->model, want.model) || strcmp(x->rope, want.rope) ||
-        x->ktype != want.ktype || x->vtype != want.vtype ||
-        x->nlayer != want.nlayer || x->n != want.n ||
+    if (strcmp(x->adapters, adapters) || strcmp(x->model, want.model) ||
+        strcmp(x->rope, want.rope) || x->ktype != want.ktype ||
+        x->vtype != want.vtype || x->nlayer != want.nlayer || x->n != want.n ||
         memcmp(x->ids, want.ids, (size_t)x->n * sizeof *x->ids))
         return false;
     for (int l = 0; l < x->nlayer; l++) {
@@ -268,7 +269,7 @@ static bool read_records(struct kv_disk *d, struct kv_reader *r,
             continue;
         switch (kv_reader_add(r, &p, &rec, NULL)) {
         case KV_GOT_HEAD:
-            if (!is_page(d, kv_reader_state(r), t, i))
+            if (!is_page(d, kv_reader_state(r), kv_adapt_text(&s->adapt), t, i))
                 return false;
             break;
         case KV_GOT_PAGE: {
@@ -310,12 +311,12 @@ static bool read_page(struct kv_disk *d, const char *path, struct kv_seq *s,
 
 /* A sequence of the first NPAGE pages; NULL with *BAD, the first page that was
  * not right, or with *E. */
-static struct kv_seq *read_all(struct kv_disk *d, const int32_t *t,
-                               char *const *file, int npage, int *bad,
-                               struct err *e)
+static struct kv_seq *read_all(struct kv_disk *d, const struct kv_seq *like,
+                               const int32_t *t, char *const *file, int npage,
+                               int *bad, struct err *e)
 {
     struct kv *kv = d->kv;
-    struct kv_seq *s = kv_seq_new(kv);
+    struct kv_seq *s = like ? kv_seq_like(like) : kv_seq_new(kv);
     int from[BE_MAX_GROUPS];
 
     *bad = -1;
@@ -352,8 +353,10 @@ int kv_disk_load(struct kv_disk *d, struct kv_seq **s, const int32_t *t, int n,
 {
     int most = n > 0 ? (n - 1) / BE_PAGE : 0, npage = 0, rc = 0;
     int have = *s ? kv_seq_n(*s) / BE_PAGE : 0;
+    const struct kv_adapt *a = *s ? &(*s)->adapt : &d->kv->adapt;
     char **file;
-    XXH128_hash_t name = {0};
+    XXH128_hash_t name = {0}, salt;
+    const XXH128_hash_t *before = kv_salt(&salt, kv_adapt_text(a));
 
     if (most > d->kv->npage)
         most = d->kv->npage;
@@ -363,14 +366,15 @@ int kv_disk_load(struct kv_disk *d, struct kv_seq **s, const int32_t *t, int n,
     if (!file)
         return err_nomem(e);
     for (; npage < most; npage++) {
-        name = kv_page_name(npage ? &name : NULL, t + npage * BE_PAGE);
+        name = kv_page_name(before, t + npage * BE_PAGE);
+        before = &name;
         file[npage] = file_of(d, name);
         if (!file[npage] || access(file[npage], R_OK))
             break;
     }
     while (!rc && npage > have) {
         int bad;
-        struct kv_seq *new = read_all(d, t, file, npage, &bad, e);
+        struct kv_seq *new = read_all(d, *s, t, file, npage, &bad, e);
 
         if (new) {
             kv_seq_free(*s);

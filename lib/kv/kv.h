@@ -25,6 +25,15 @@ struct kv_layer {
     int window;        /* positions seen; 0: all */
 };
 
+/* What a sequence is read with besides the model: its adapters, in words, and
+ * what of each of the model's adapters it wants.  Sequences whose words differ
+ * have no pages and no states in common. */
+struct kv_adapt {
+    const char *text;   /* NULL or "": none */
+    const float *scale; /* [n], for be_step; NULL: 0 of all */
+    int n;
+};
+
 struct kv_config {
     int nlayer;
     const struct kv_layer *layer;
@@ -38,6 +47,7 @@ struct kv_config {
      * its rope parameters in words; views, copied. */
     const char *model_id;
     const char *rope;
+    struct kv_adapt adapt; /* of new sequences; copied */
 };
 
 /* Plan pages and have BE keep them.  ERR_UNSUPPORTED (a type cannot keep a
@@ -59,6 +69,14 @@ void kv_seq_free(struct kv_seq *s);
 /* Another sequence with the same tokens and pages; NULL when memory ran out. */
 struct kv_seq *kv_seq_fork(const struct kv_seq *s);
 
+/* An empty sequence with the same adapters; NULL when memory ran out. */
+struct kv_seq *kv_seq_like(const struct kv_seq *s);
+/* S is to be read with A, or NULL: with those of all new sequences.  -1: when
+ * it has tokens, read with others: ERR_FORMAT. */
+int kv_seq_adapt(struct kv_seq *s, const struct kv_adapt *a, struct err *e);
+/* [n] of kv_adapt; NULL: 0 of all. */
+const float *kv_seq_scale(const struct kv_seq *s);
+
 int kv_seq_n(const struct kv_seq *s);
 const int32_t *kv_seq_tokens(const struct kv_seq *s);
 
@@ -69,7 +87,7 @@ int kv_seq_match(struct kv_seq *s, const int32_t *t, int n);
 
 /* Make room for N more tokens: pages of its own under each of their positions.
  * 0; -1 ERR_NOMEM "the KV cache is full" when the pool has none left, S being
- * as it was. */
+ * as it was; ERR_FORMAT: it was loaded, and has adapters that nobody named. */
 int kv_seq_reserve(struct kv_seq *s, int n, struct err *e);
 /* The N tokens that ran are part of S now. */
 void kv_seq_commit(struct kv_seq *s, const int32_t *t, int n);

@@ -55,6 +55,7 @@ struct kv {
     int npage; /* of the longest sequence */
     int max_batch, context;
     char *model_id, *rope;
+    struct kv_adapt adapt; /* TEXT and SCALE are its own */
     int npool;
     struct kv_pool pool[BE_MAX_GROUPS];
 };
@@ -69,7 +70,23 @@ struct kv_seq {
     int *table[BE_MAX_GROUPS]; /* [kv->npage] */
     int first[BE_MAX_GROUPS], last[BE_MAX_GROUPS];
     bool alone; /* its pages are not to be found, nor others found for it */
+    struct kv_adapt adapt; /* TEXT and SCALE are its own */
+    XXH128_hash_t salt;    /* of TEXT: what its first page's name follows */
+    bool foreign; /* it was loaded with a TEXT whose SCALE is unknown */
 };
+
+/* Take the words of A, and its scales; 0 or ERR_NOMEM. */
+int kv_adapt_copy(struct kv_adapt *to, const struct kv_adapt *a, struct err *e);
+void kv_adapt_fini(struct kv_adapt *a);
+static inline const char *kv_adapt_text(const struct kv_adapt *a)
+{
+    return a->text ? a->text : "";
+}
+/* What the name of a first page follows, of a sequence with TEXT: NULL for
+ * none, or SALT, filled in. */
+const XXH128_hash_t *kv_salt(XXH128_hash_t *salt, const char *text);
+/* S is what was read with TEXT, by whom it may be. */
+int kv_seq_loaded(struct kv_seq *s, const char *text, struct err *e);
 
 /* The name of a page of tokens T after one called BEFORE (NULL: none). */
 XXH128_hash_t kv_page_name(const XXH128_hash_t *before, const int32_t *t);

@@ -14,7 +14,7 @@ enum { RUN = 6 }; /* numbers of a run of layers in a head */
 struct kv_reader {
     struct kv_state x;
     struct kv_state_layer *layer;
-    char *text; /* model and rope */
+    char *text; /* model, rope and adapters */
     int32_t *ids;
     struct kv_state_pos at;
     bool begun, whole, bad;
@@ -163,7 +163,9 @@ static int read_tokens(struct kv_reader *r, const struct wire_kv *k,
 static int read_head(struct kv_reader *r, const struct wire_kv *k,
                      struct err *e)
 {
-    size_t n = strlen(k->model) + 1, m = strlen(k->rope) + 1;
+    const char *adapters = k->adapters ? k->adapters : "";
+    size_t n = strlen(k->model) + 1, m = strlen(k->rope) + 1,
+           o = strlen(adapters) + 1;
 
     if (k->page_size != BE_PAGE)
         return err_set(e, ERR_UNSUPPORTED,
@@ -172,13 +174,15 @@ static int read_head(struct kv_reader *r, const struct wire_kv *k,
     if (read_tokens(r, k, e) || read_types(&r->x, k->types, e) ||
         read_layers(r, k->layers, k->nlayers, e))
         return -1;
-    r->text = malloc(n + m);
+    r->text = malloc(n + m + o);
     if (!r->text)
         return err_nomem(e);
     memcpy(r->text, k->model, n);
     memcpy(r->text + n, k->rope, m);
+    memcpy(r->text + n + m, adapters, o);
     r->x.model = r->text;
     r->x.rope = r->text + n;
+    r->x.adapters = r->text + n + m;
     r->begun = true;
     r->pages = kv_state_first(&r->at, &r->x);
     return 0;

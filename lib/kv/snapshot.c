@@ -65,7 +65,7 @@ int kv_save(struct wire_out *out, uint64_t seq, const struct kv_seq *s,
     struct kv_state_layer *layer = state_layers(s);
     struct kv_state x = {s->kv->model_id, s->kv->rope, s->kv->ktype,
                          s->kv->vtype,    layer,       s->kv->nlayer,
-                         s->tok,          s->n};
+                         s->tok,          s->n,        s->adapt.text};
     struct kv_writer *w;
     struct buf buf = {0};
     int r;
@@ -192,6 +192,8 @@ static int begin(struct kv_load *l, struct err *e)
     l->seq = kv_seq_new(kv);
     if (!l->seq)
         return err_nomem(e);
+    if (kv_seq_loaded(l->seq, x->adapters, e))
+        return -1;
     return kv_seq_fill(l->seq, x->ids, x->n, from, e);
 }
 

@@ -190,6 +190,8 @@ static void add_head(struct kv_state_pos *at, const struct wire_kv *r)
     add_text(at, r->types);
     add_u32s(at, r->layers, r->nlayers);
     add_u64(at, r->version);
+    if (r->adapters)
+        add_text(at, r->adapters);
     add_u64(at, r->page_size);
 }
 

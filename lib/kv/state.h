@@ -38,6 +38,7 @@ struct kv_state {
     int nlayer;
     const int32_t *ids;
     int n;
+    const char *adapters; /* as kv_adapt has them; NULL or "": none */
 };
 
 /* One layer's page: N positions from POS on. */

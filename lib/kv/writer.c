@@ -64,6 +64,9 @@ static int put_head(struct kv_writer *k, struct err *e)
                                          .page_size = BE_PAGE,
                                          .model = x->model,
                                          .rope = x->rope,
+                                         .adapters = x->adapters && *x->adapters
+                                                         ? x->adapters
+                                                         : NULL,
                                          .types = (char *)types.p,
                                          .layers = (uint32_t *)layers.p,
                                          .nlayers = layers.n / 4,

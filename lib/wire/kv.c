@@ -66,6 +66,16 @@ static int bytes(const void **out, size_t *n, const struct wire_rec *r,
     return get_bytes(out, n, &v, &r->in->text, e);
 }
 
+/* Text at KEY, if any. */
+static int text(const char **out, const struct wire_rec *r, const char *key,
+                struct err *e)
+{
+    struct value v;
+
+    *out = NULL;
+    return find_value(&v, r->keys, r->map, key) ? need_text(out, r, key, e) : 0;
+}
+
 static int get_head(struct wire_kv *k, const struct wire_rec *r, struct err *e)
 {
     return need_uint(&k->n, r, "n", e) ||
@@ -76,6 +86,7 @@ static int get_head(struct wire_kv *k, const struct wire_rec *r, struct err *e)
                    need_ids(&k->layers, &k->nlayers, r, "layers",
                             &r->in->layers, e) ||
                    need_uint(&k->version, r, "version", e) ||
+                   text(&k->adapters, r, "adapters", e) ||
                    need_uint(&k->page_size, r, "page_size", e)
                ? -1
                : 0;
@@ -95,8 +106,8 @@ static int get_page(struct wire_kv *k, const struct wire_rec *r, struct err *e)
 
 int wire_get_kv(struct wire_kv *k, const struct wire_rec *r, struct err *e)
 {
-    static const char *const strings[] = {"sum",   "part",  "rope",
-                                          "model", "types", NULL};
+    static const char *const strings[] = {"sum",   "part",     "rope", "model",
+                                          "types", "adapters", NULL};
     size_t room = 1;
     int bad;
 

@@ -442,7 +442,7 @@ static void put_kv_head(struct wire_out *w, const struct wire_kv *r)
 {
     struct buf *b = &w->head;
 
-    wire_put_map(b, 12);
+    wire_put_map(b, 12 + (size_t) !!r->adapters);
     put_number(b, "n", r->n);
     put_seq(b, &r->seq, "kv");
     wire_put_key(b, "ids");
@@ -455,6 +455,7 @@ static void put_kv_head(struct wire_out *w, const struct wire_kv *r)
     wire_put_key(b, "layers");
     put_array32(w, TAG_U32, r->layers, r->nlayers, &w->swap[1]);
     put_number(b, "version", r->version);
+    put_str(b, "adapters", r->adapters);
     put_number(b, "page_size", r->page_size);
 }
 

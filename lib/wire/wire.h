@@ -117,7 +117,7 @@ struct wire_kv {
     const char *part, *sum;
     /* "head" */
     uint64_t version, page_size;
-    const char *model, *rope, *types;
+    const char *model, *rope, *types, *adapters; /* the last may be NULL */
     const uint32_t *layers, *ids;
     size_t nlayers, nids;
     uint64_t n; /* "page", too */
