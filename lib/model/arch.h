@@ -16,6 +16,7 @@
 #include "model/params.h"
 
 struct build;
+struct model_adapter;
 
 enum {
     ARCH_PAIRS = 1,         /* rope turns elements 2i and 2i + 1 */
@@ -54,6 +55,10 @@ struct build {
     int n_vocab;          /* rows of the embedding and of the output */
 
     bool *key_seen, *tensor_seen; /* by index in the file */
+
+    const struct model_adapter *adapter; /* [nadapter] */
+    int nadapter;
+    struct adapt *adapt; /* adapt.c's; NULL without adapters */
 };
 
 /* Fail: the path, then the message.  Always returns -1. */

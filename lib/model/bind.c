@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "model/adapt.h"
 #include "model/arch.h"
 
 /* The tensor, marked as bound; its whole name. */
@@ -89,18 +90,21 @@ be_w bind_matrix(struct build *b, int layer, const char *name, int n_in,
     int n = n_mat > 0 ? n_mat : 1;
     const struct gguf_tensor *t =
         get(b, full, layer, name, n_in, n_out, n, flags);
+    be_w w;
 
     if (!t)
         return 0;
-    return take(b,
-                (struct be_tensor){.name = full,
-                                   .type = t->type,
-                                   .n_in = n_in,
-                                   .n_out = n_out,
-                                   .n_mat = n,
-                                   .data = t->p,
-                                   .bytes = t->bytes},
-                flags & BIND_LOOKUP ? BE_ROWS : BE_MATRIX);
+    w = take(b,
+             (struct be_tensor){.name = full,
+                                .type = t->type,
+                                .n_in = n_in,
+                                .n_out = n_out,
+                                .n_mat = n,
+                                .data = t->p,
+                                .bytes = t->bytes},
+             flags & BIND_LOOKUP ? BE_ROWS : BE_MATRIX);
+    adapt_bound(b, w, t, 0, n_out);
+    return w;
 }
 
 be_w bind_rows(struct build *b, int layer, const char *name, int n_in,
@@ -109,18 +113,21 @@ be_w bind_rows(struct build *b, int layer, const char *name, int n_in,
     char full[96];
     const struct gguf_tensor *t = get(b, full, layer, name, n_in, n_all, 1, 0);
     uint64_t row = t ? t->bytes / (uint64_t)n_all : 0;
+    be_w w;
 
     if (!t)
         return 0;
-    return take(b,
-                (struct be_tensor){.name = full,
-                                   .type = t->type,
-                                   .n_in = n_in,
-                                   .n_out = n_out,
-                                   .n_mat = 1,
-                                   .data = t->p + row * (uint64_t)first,
-                                   .bytes = row * (uint64_t)n_out},
-                BE_MATRIX);
+    w = take(b,
+             (struct be_tensor){.name = full,
+                                .type = t->type,
+                                .n_in = n_in,
+                                .n_out = n_out,
+                                .n_mat = 1,
+                                .data = t->p + row * (uint64_t)first,
+                                .bytes = row * (uint64_t)n_out},
+             BE_MATRIX);
+    adapt_bound(b, w, t, first, n_out);
+    return w;
 }
 
 be_w bind_part(struct build *b, int layer, const char *name, int n_all,

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "model/adapt.h"
 #include "model/bind.h"
 
 static void put(struct build *b, struct be_op op)
@@ -126,10 +127,13 @@ void block_norm_stream(struct build *b, int layer, const char *name)
     norm(b, layer, name, BE_X, BE_X, false);
 }
 
-/* OUT = act(W IN + bias); scaled and added when OUT is X. */
-static void mul(struct build *b, enum be_slot in, enum be_slot out, be_w w,
-                be_w bias_, int act)
+/* OUT = act(W IN + bias); scaled and added when OUT is X.  What adapters add to
+ * that waits for adapt_end(). */
+static void product(struct build *b, enum be_slot in, enum be_slot out, be_w w,
+                    be_w bias_, int act)
 {
+    float scale = out == BE_X ? b->p.residual_scale : 1;
+
     put(b, (struct be_op){.op = BE_MUL,
                           .in = in,
                           .out = out,
@@ -137,7 +141,27 @@ static void mul(struct build *b, enum be_slot in, enum be_slot out, be_w w,
                           .act = act,
                           .w = w,
                           .bias = bias_,
-                          .scale = out == BE_X ? b->p.residual_scale : 1});
+                          .scale = scale});
+    adapt_add(b, w, out, scale, 0);
+}
+
+/* N floats of OUT become act(OUT), times IN when that is another. */
+static void act_on(struct build *b, enum be_slot out, enum be_slot in, int act,
+                   int n)
+{
+    put(b, (struct be_op){.op = BE_ACT,
+                          .in = in,
+                          .out = out,
+                          .act = act,
+                          .n = n,
+                          .scale = 1});
+}
+
+static void mul(struct build *b, enum be_slot in, enum be_slot out, be_w w,
+                be_w bias_, int act)
+{
+    product(b, in, out, w, bias_, act);
+    adapt_end(b, in);
 }
 
 void block_qkv(struct build *b, int layer, enum be_slot from)
@@ -162,9 +186,10 @@ void block_qkv(struct build *b, int layer, enum be_slot from)
             w = weight(b, layer, name[i], p->dim, n[i], 0);
             v = bias(b, layer, name[i], n[i]);
         }
-        mul(b, from, to, w, v, BE_NOACT);
+        product(b, from, to, w, v, BE_NOACT);
         at += n[i];
     }
+    adapt_end(b, from);
 }
 
 void block_qk_norm(struct build *b, int layer, int how)
@@ -252,18 +277,29 @@ void block_attn_out(struct build *b, int layer, enum be_slot to)
         bias(b, layer, "attn_output", b->p.dim), BE_NOACT);
 }
 
-static void glu(struct build *b, enum be_slot from, enum kern_unary act,
+/* What adapters add comes before the activation, which then stands apart. */
+static void glu(struct build *b, enum be_slot from, int n, enum kern_unary act,
                 be_w gate, be_w gate_bias, be_w up, be_w up_bias)
 {
+    bool apart = adapt_has(b, gate) || adapt_has(b, up);
+
     put(b, (struct be_op){.op = BE_GLU,
                           .in = from,
                           .out = BE_MID,
-                          .act = (int)act,
+                          .flags = apart ? BE_APART : 0,
+                          .act = apart ? BE_NOACT : (int)act,
                           .w = gate,
                           .bias = gate_bias,
                           .w2 = up,
                           .bias2 = up_bias,
                           .scale = 1});
+    if (!apart)
+        return;
+    wide(b, BE_UP, n);
+    adapt_add(b, gate, BE_MID, 1, 0);
+    adapt_add(b, up, BE_UP, 1, 0);
+    adapt_end(b, from);
+    act_on(b, BE_MID, BE_UP, (int)act, n);
 }
 
 static void down(struct build *b, int layer, enum be_slot to)
@@ -285,7 +321,7 @@ void block_glu(struct build *b, int layer, enum kern_unary act,
          up_bias = bias(b, layer, "ffn_up", ff);
 
     wide(b, BE_MID, ff);
-    glu(b, from, act, gate, gate_bias, up, up_bias);
+    glu(b, from, ff, act, gate, gate_bias, up, up_bias);
     down(b, layer, to);
 }
 
@@ -296,7 +332,7 @@ void block_glu_fused(struct build *b, int layer, enum kern_unary act)
          up = bind_rows(b, layer, "ffn_up.weight", dim, 2 * ff, ff, ff);
 
     wide(b, BE_MID, ff);
-    glu(b, BE_N, act, gate, 0, up, 0);
+    glu(b, BE_N, ff, act, gate, 0, up, 0);
     down(b, layer, BE_X);
 }
 
@@ -305,9 +341,13 @@ void block_mlp(struct build *b, int layer, enum kern_unary act,
 {
     int ff = b->p.layer[layer].ff, dim = b->p.dim;
     be_w up = weight(b, layer, "ffn_up", dim, ff, 0);
+    bool apart = adapt_has(b, up);
 
     wide(b, BE_MID, ff);
-    mul(b, from, BE_MID, up, bias(b, layer, "ffn_up", ff), (int)act);
+    mul(b, from, BE_MID, up, bias(b, layer, "ffn_up", ff),
+        apart ? BE_NOACT : (int)act);
+    if (apart)
+        act_on(b, BE_MID, BE_MID, (int)act, ff);
     down(b, layer, BE_X);
 }
 
@@ -351,7 +391,7 @@ void block_shared_expert(struct build *b, int layer)
 
     wide(b, BE_MID, ff);
     wide(b, BE_TMP, dim);
-    glu(b, BE_N, KERN_SILU, gate, 0, up, 0);
+    glu(b, BE_N, ff, KERN_SILU, gate, 0, up, 0);
     mul(b, BE_MID, BE_TMP, out, 0, BE_NOACT);
     put(b, (struct be_op){.op = BE_GATE,
                           .in = BE_N,
@@ -377,6 +417,7 @@ void block_head(struct build *b, bool with_bias)
     const char *name =
         bind_has(b, "output.weight") ? "output.weight" : "token_embd.weight";
     be_w w, v = 0;
+    bool apart;
 
     block_norm(b, -1, "output_norm", BE_X, BE_N);
     if (b->embed) {
@@ -386,11 +427,24 @@ void block_head(struct build *b, bool with_bias)
     w = bind_matrix(b, -1, name, b->p.dim, b->n_vocab, 0, 0);
     if (with_bias)
         v = bind_vector(b, -1, "output.bias", b->n_vocab, 0);
+    apart = adapt_has(b, w);
     put(b, (struct be_op){.op = BE_LOGITS,
                           .in = BE_N,
                           .act = BE_NOACT,
                           .w = w,
                           .bias = v,
+                          .softcap = apart ? 0 : b->p.softcap,
+                          .scale = apart ? 1 : b->p.logit_scale});
+    if (!apart)
+        return;
+    adapt_add(b, w, BE_LOW, 1, BE_TO_LOGITS);
+    adapt_end(b, BE_N);
+    put(b, (struct be_op){.op = BE_ACT,
+                          .in = BE_LOW,
+                          .out = BE_LOW,
+                          .flags = BE_TO_LOGITS,
+                          .act = BE_NOACT,
+                          .n = b->n_vocab,
                           .softcap = b->p.softcap,
                           .scale = b->p.logit_scale});
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/adapt.h"
+#include "model/adapter.h"
 #include "model/arch.h"
 #include "model/bind.h"
 
@@ -27,6 +29,8 @@ struct model {
     int n_vocab, width, context, trained;
     enum model_pooling pooling;
     char id[33];
+    char (*adapter)[33]; /* [nadapter]: their ids */
+    int nadapter;
     struct kv_config kv;
     struct arena mem;
 };
@@ -97,19 +101,65 @@ static int set_kv(struct model *m, const struct build *b,
     return m->kv.rope ? 0 : err_nomem(b->e);
 }
 
+void model_adapt_text(struct buf *out, const struct model *m,
+                      const float *scale)
+{
+    size_t from = out->n;
+
+    /* In this order they are added. */
+    for (int i = 0; i < m->nadapter; i++)
+        if (scale[i] != 0)
+            buf_printf(out, "%s%s:%.9g", out->n > from ? "," : "",
+                       m->adapter[i], (double)scale[i]);
+    buf_str(out);
+}
+
+/* What sequences are read with unless they say otherwise. */
+static int set_adapters(struct model *m, const struct build *b)
+{
+    size_t n = (size_t)b->nadapter;
+    float *scale = arena_array(&m->mem, n + 1, sizeof *scale);
+    struct buf text = {0};
+    int rc = 0;
+
+    if (!n)
+        return 0;
+    m->adapter = arena_array(&m->mem, n, sizeof *m->adapter);
+    if (!scale || !m->adapter)
+        return err_nomem(b->e);
+    m->nadapter = b->nadapter;
+    for (size_t i = 0; i < n; i++) {
+        scale[i] = b->adapter[i].scale;
+        memcpy(m->adapter[i], adapter_id(b->adapter[i].a), 33);
+    }
+    model_adapt_text(&text, m, scale);
+    if (buf_ok(&text, b->e))
+        rc = -1;
+    else if (!(m->kv.adapt.text = arena_copy(&m->mem, text.p, text.n + 1)))
+        rc = err_nomem(b->e);
+    m->kv.adapt.scale = scale;
+    m->kv.adapt.n = b->nadapter;
+    buf_free(&text);
+    return rc;
+}
+
 static int make(struct model *m, struct build *b, const struct model_opts *o)
 {
     struct be_plan_desc d = {0};
 
+    if (adapt_begin(b))
+        return -1;
     params_read(b);
     if (!b->bad)
         m->arch->build(b);
     params_unknown(b);
     bind_unknown(b);
+    adapt_unknown(b);
     if (b->bad)
         return -1;
     buf_str(&b->rope_text);
-    if (buf_ok(&b->ops, b->e) || buf_ok(&b->rope_text, b->e) || set_kv(m, b, o))
+    if (buf_ok(&b->ops, b->e) || buf_ok(&b->rope_text, b->e) ||
+        set_kv(m, b, o) || set_adapters(m, b))
         return -1;
     d.op = (const struct be_op *)b->ops.p;
     d.nop = (int)(b->ops.n / sizeof *d.op);
@@ -118,6 +168,7 @@ static int make(struct model *m, struct build *b, const struct model_opts *o)
     d.nrope = b->nrope;
     d.n_vocab = b->embed ? b->p.dim : b->n_vocab;
     d.block = b->arch->flags & ARCH_BOTH ? b->context : 0;
+    d.nadapter = b->nadapter;
     m->n_vocab = b->n_vocab;
     m->width = d.n_vocab;
     m->pooling = (enum model_pooling)b->p.pooling;
@@ -146,6 +197,9 @@ int model_open(struct model **out, const struct gguf *g, struct be *be,
     if (o->context < 0 || o->context > 1 << 30)
         return err_set(e, ERR_USAGE,
                        "a context of %d positions is not possible", o->context);
+    if (o->nadapter < 0 || o->nadapter > MODEL_MAX_ADAPTERS)
+        return err_set(e, ERR_USAGE, "%d adapters: %d are possible",
+                       o->nadapter, MODEL_MAX_ADAPTERS);
     m = calloc(1, sizeof *m);
     if (!m)
         return err_nomem(e);
@@ -156,12 +210,15 @@ int model_open(struct model **out, const struct gguf *g, struct be *be,
     b.slide = o->slide;
     b.embed = o->embed;
     b.mem = &m->mem;
+    b.adapter = o->adapter;
+    b.nadapter = o->nadapter;
     b.e = e ? e : &here;
     b.key_seen = calloc(gguf_nkey(g) + 1, 1);
     b.tensor_seen = calloc(gguf_ntensor(g) + 1, 1);
     r = b.key_seen && b.tensor_seen ? make(m, &b, o) : err_nomem(e);
     free(b.key_seen);
     free(b.tensor_seen);
+    adapt_free(&b);
     buf_free(&b.ops);
     buf_free(&b.rope_text);
     if (r) {
@@ -224,6 +281,11 @@ int model_context(const struct model *m)
 int model_trained_context(const struct model *m)
 {
     return m->trained;
+}
+
+int model_adapters(const struct model *m)
+{
+    return m->nadapter;
 }
 
 const char *model_arch(const struct model *m)

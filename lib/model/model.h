@@ -20,6 +20,13 @@
 #include "kv/kv.h"
 
 struct model;
+struct adapter; /* adapter.h */
+
+/* An adapter, and how much of it sequences have unless they say otherwise. */
+struct model_adapter {
+    const struct adapter *a;
+    float scale; /* finite */
+};
 
 struct model_opts {
     int context; /* positions; 0: what the model was made for */
@@ -29,9 +36,13 @@ struct model_opts {
     /* The results of be_run() are what the last norm gives, not logits.  It is
      * all that an encoder can. */
     bool embed;
+    const struct model_adapter *adapter; /* [nadapter] */
+    int nadapter;
 };
+enum { MODEL_MAX_ADAPTERS = 64 };
 
-/* G and BE must outlive *out.  Sets up plan and weights, not the KV pages. */
+/* G, BE and adapters must outlive *out.  Sets up plan and weights, not the KV
+ * pages. */
 int model_open(struct model **out, const struct gguf *g, struct be *be,
                const struct model_opts *o, struct err *e);
 void model_close(struct model *m);
@@ -61,8 +72,13 @@ enum model_pooling model_pooling(const struct model *m);
 int model_context(const struct model *m);
 int model_trained_context(const struct model *m);
 const char *model_arch(const struct model *m);
-/* Layers, types, id and rope parameters; the caller sets positions, max_batch
- * and nseq.  Lives as long as M. */
+/* How many adapters it has; and the words for a sequence that has SCALE[] of
+ * each, appended to OUT: kv_adapt's text. */
+int model_adapters(const struct model *m);
+void model_adapt_text(struct buf *out, const struct model *m,
+                      const float *scale);
+/* Layers, types, id, rope parameters and adapters; the caller sets positions,
+ * max_batch and nseq.  Lives as long as M. */
 const struct kv_config *model_kv(const struct model *m);
 
 #endif

@@ -50,7 +50,8 @@ struct live *live_new(const struct run *r, const struct run_request *q,
     l->q = *q;
     l->q.stop = l->q.ban = (struct stop_set){0};
     l->kv = q->state;
-    good = !check(r, q, e) && !stop_copy(&l->ends, &q->stop, e) &&
+    good = !check(r, q, e) && !(l->kv && kv_seq_adapt(l->kv, q->adapt, e)) &&
+           !stop_copy(&l->ends, &q->stop, e) &&
            !stop_copy(&l->ends, &q->ban, e) &&
            !picker_new(&l->sampler, q, r->c.tok, model_n_vocab(r->c.model), e);
     l->nstop = q->stop.n;
@@ -83,18 +84,31 @@ int live_push(struct live *l, uint32_t id, struct err *e)
     return ids_push(&l->tokens, (int32_t)id, e);
 }
 
+/* From position 0. */
+static int read_again(struct live *l, struct err *e)
+{
+    struct kv_seq *new = kv_seq_like(l->kv);
+
+    if (!new)
+        return err_nomem(e);
+    kv_seq_free(l->kv);
+    l->kv = new;
+    l->read = 0;
+    return 0;
+}
+
 int live_begin(struct run *r, struct live *l, struct err *e)
 {
     clock_gettime(CLOCK_MONOTONIC, &l->t0);
+    if (!l->kv && (!(l->kv = kv_seq_new(r->c.kv)) ||
+                   kv_seq_adapt(l->kv, l->q.adapt, NULL)))
+        return err_nomem(e);
     if (l->tokens.n > r->c.context && live_shift(r, l, e))
         return -1;
     l->begun = true;
     /* Logits are wanted of every token. */
-    if (l->q.score) {
-        kv_seq_free(l->kv);
-        l->kv = kv_seq_new(r->c.kv);
-        return l->kv ? 0 : err_nomem(e);
-    }
+    if (l->q.score)
+        return read_again(l, e);
     if (step_begin(r->c.kv, &l->kv, l->tokens.p, l->tokens.n, e))
         return -1;
     if (r->c.before && r->c.before(r->c.cache_arg, r->c.kv, &l->kv, l->tokens.p,
@@ -102,14 +116,6 @@ int live_begin(struct run *r, struct live *l, struct err *e)
         return -1;
     l->read = l->reused = kv_seq_n(l->kv);
     return 0;
-}
-
-static int read_again(struct run *r, struct live *l, struct err *e)
-{
-    kv_seq_free(l->kv);
-    l->kv = kv_seq_new(r->c.kv);
-    l->read = 0;
-    return l->kv ? 0 : err_nomem(e);
 }
 
 /* TOKENS become the first KEEP of the history and its last ones, of altogether
@@ -139,7 +145,7 @@ int live_shift(struct run *r, struct live *l, struct err *e)
             if (ids_push(&l->history, l->tokens.p[i], e))
                 return -1;
     take_newer(r, l);
-    return read_again(r, l, e);
+    return read_again(l, e);
 }
 
 void live_settle(struct live *l)
@@ -167,12 +173,12 @@ int live_back(struct run *r, struct live *l, int n, struct err *e)
     keep = r->c.keep < r->c.context / 2 ? r->c.keep : r->c.context / 2;
     if (l->history.n && l->tokens.n - n <= keep) {
         take_newer(r, l);
-        return read_again(r, l, e);
+        return read_again(l, e);
     }
     l->tokens.n -= n;
     if (l->read > l->tokens.n - 1)
         l->read = l->tokens.n - 1;
     if (kv_seq_n(l->kv) > l->read && kv_seq_cut(l->kv, l->read))
-        return read_again(r, l, e);
+        return read_again(l, e);
     return 0;
 }

@@ -70,7 +70,10 @@ struct run_request {
     bool ignore_eos;
     int logprobs; /* -1: none; 0: of the token; N: of the N most probable too */
     bool score;   /* the same of the prompt's tokens: all of it is read */
-    void *data;   /* the caller's, comes with the events */
+    /* What it is read with, the caller's until the sequence has ended; NULL:
+     * what the model's adapters are for unless told. */
+    const struct kv_adapt *adapt;
+    void *data; /* the caller's, comes with the events */
 };
 
 enum run_kind {
@@ -113,8 +116,8 @@ void run_free(struct run *r);
 
 /* Take a request.  Waits for its turn when BATCH sequences run already.
  * ERR_USAGE, ERR_FORMAT, ERR_CONTEXT: options, no tokens or ids that are none,
- * more than fit; REQ->state
- * is freed in any case. */
+ * a state with other adapters, more than fit; REQ->state is freed in any case.
+ */
 int run_add(struct run *r, const struct run_request *req, struct err *e);
 /* Sequences that were taken and have not ended; room for more at once. */
 int run_busy(const struct run *r);

@@ -12,6 +12,7 @@ struct step {
     uint8_t *want;
     int cap;
     int32_t *pages[BE_MAX_GROUPS]; /* [nrow][npage] */
+    float *scale;                  /* [nrow][model_adapters()] */
     int nrow;
     const float *logits; /* of the last step_run() */
 };
@@ -37,6 +38,7 @@ void step_free(struct step *s)
     free(s->want);
     for (int g = 0; g < BE_MAX_GROUPS; g++)
         free(s->pages[g]);
+    free(s->scale);
     free(s);
 }
 
@@ -74,6 +76,14 @@ static int more_rows(struct step *s, int n, struct err *e)
             return err_nomem(e);
         s->pages[g] = p;
     }
+    if (model_adapters(s->m)) {
+        float *p = realloc(s->scale, (size_t)n * sizeof *p *
+                                         (size_t)model_adapters(s->m));
+
+        if (!p)
+            return err_nomem(e);
+        s->scale = p;
+    }
     s->nrow = n;
     return 0;
 }
@@ -81,7 +91,8 @@ static int more_rows(struct step *s, int n, struct err *e)
 /* The columns of PART, the Ith, from column C on. */
 static void fill(struct step *s, const struct step_part *part, int i, int c)
 {
-    int at = kv_seq_n(part->seq);
+    const float *scale = kv_seq_scale(part->seq);
+    int at = kv_seq_n(part->seq), n = model_adapters(s->m);
 
     for (int j = 0; j < part->n; j++) {
         s->tok[c + j] = part->tok[j];
@@ -92,13 +103,15 @@ static void fill(struct step *s, const struct step_part *part, int i, int c)
                          (part->want == STEP_FIRST && !j) ||
                          (part->want == STEP_LAST && j == part->n - 1);
     }
+    for (int k = 0; k < n; k++)
+        s->scale[i * n + k] = scale ? scale[k] : 0;
     /* Tables have room for the longest sequence; only what is there is read. */
     for (int g = 0; g < kv_ngroup(s->kv); g++) {
         size_t row = (size_t)kv_npage(s->kv, g);
-        size_t n = ((size_t)at + (size_t)part->n + BE_PAGE - 1) / BE_PAGE;
+        size_t used = ((size_t)at + (size_t)part->n + BE_PAGE - 1) / BE_PAGE;
 
         memcpy(s->pages[g] + (size_t)i * row, kv_seq_pages(part->seq, g),
-               n * sizeof(int32_t));
+               used * sizeof(int32_t));
     }
 }
 
@@ -127,6 +140,7 @@ int step_run(struct step *s, const struct step_part *part, int npart,
     b.seq = s->seq;
     b.type = s->type;
     b.want = s->want;
+    b.scale = s->scale;
     for (int g = 0; g < kv_ngroup(s->kv); g++) {
         b.pages[g] = s->pages[g];
         b.npage[g] = kv_npage(s->kv, g);
@@ -152,15 +166,17 @@ int step_begin(struct kv *kv, struct kv_seq **s, const int32_t *t, int n,
                struct err *e)
 {
     int same = 0, have = *s ? kv_seq_n(*s) : 0;
+    struct kv_seq *new;
 
     while (same < have && same < n - 1 && kv_seq_tokens(*s)[same] == t[same])
         same++;
     if (same && (same == have || !kv_seq_cut(*s, same)))
         return 0;
-    kv_seq_free(*s);
-    *s = kv_seq_new(kv);
-    if (!*s)
+    new = *s ? kv_seq_like(*s) : kv_seq_new(kv);
+    if (!new)
         return err_nomem(e);
+    kv_seq_free(*s);
+    *s = new;
     kv_seq_match(*s, t, n);
     return 0;
 }

@@ -36,7 +36,8 @@ const float *step_peaks(const struct step *s, const float *logits);
 
 /* Make *S ready to read the tokens T[N]: what it has and what agrees with them
  * stays, but for the last, which is left to run; else it becomes what other
- * sequences leave (kv_seq_match()), at worst empty.  *S may be NULL. */
+ * sequences leave (kv_seq_match()), at worst empty.  Its adapters stay.  *S may
+ * be NULL. */
 int step_begin(struct kv *kv, struct kv_seq **s, const int32_t *t, int n,
                struct err *e);
 
