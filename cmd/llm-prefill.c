@@ -13,6 +13,7 @@
 #include "cmd/common/model.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/state.h"
+#include "cmd/common/wanted.h"
 
 static struct prefill run = {.chunk = RUN_CHUNK};
 static int all_logits, no_kv, no_logits, zstd, quiet, verbose;
@@ -41,6 +42,34 @@ static const struct cli_opt opts[] = {
 static const struct cli cli = {"llm-prefill", "model [file ...]",
                                "turn tokens into KV states and logits", opts};
 
+/* ---- adapters of a sequence ---- */
+
+static void free_choice(void *data)
+{
+    lora_choice_fini(data);
+    free(data);
+}
+
+static int on_open(void *arg, struct prompt *p, struct err *e)
+{
+    (void)arg;
+    p->data = calloc(1, sizeof(struct lora_choice));
+    p->free_data = free_choice;
+    return p->data ? 0 : err_nomem(e);
+}
+
+static int on_set(void *arg, struct prompt *p, const struct wire_rec *r,
+                  struct err *e)
+{
+    (void)arg;
+    return wanted_has(r, "lora")
+               ? lora_choose(p->data, &run.load.loras, run.load.model, r, e)
+               : 0;
+}
+
+/* ---- sequences ---- */
+
+/* What it begins with. */
 static int state_of(struct sequence *s, struct err *e)
 {
     if (s->prompt->state) {
@@ -48,10 +77,13 @@ static int state_of(struct sequence *s, struct err *e)
             return -1;
         s->kv = s->prompt->state;
         s->prompt->state = NULL;
-    } else if (kv_in) {
-        return state_read(&s->kv, &run.load, kv_in, kv_both != NULL, e);
+    } else if (kv_in &&
+               state_read(&s->kv, &run.load, kv_in, kv_both != NULL, e)) {
+        return -1;
     }
-    return 0;
+    if (!s->kv && !(s->kv = kv_seq_new(run.load.kv)))
+        return err_nomem(e);
+    return kv_seq_adapt(s->kv, lora_chosen(s->prompt->data), e);
 }
 
 /* What comes after the tokens of S. */
@@ -95,7 +127,10 @@ static int one(struct prompt *p, struct err *e)
 
 static int input(void *arg, int fd, const char *name, struct err *e)
 {
-    struct prompts_use use = {.kv = run.load.kv, .vocab = run.load.vocab};
+    struct prompts_use use = {.open = on_open,
+                              .set = on_set,
+                              .kv = run.load.kv,
+                              .vocab = run.load.vocab};
     struct prompts *in;
     struct prompt *p;
     int got;

@@ -97,7 +97,7 @@ static void open_other(void)
     prog.windows.context = most;
     if (!against)
         return;
-    load_open(&prog.other, &cli, against, 2 * prog.batch, chunk, false);
+    load_plain(&prog.other, &cli, against, 2 * prog.batch, chunk, false);
     prog.two = true;
     if (strcmp(prog.load.vocab, prog.other.vocab)) {
         err_set(&e, ERR_FORMAT, "%s: its tokens are not those of %s",

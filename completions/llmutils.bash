@@ -173,8 +173,8 @@ _llmutils() {
         esac
         ;;
     llm-decode)
-        opts='--count --stop --ban-string --ban-regex --grammar --json --schema --regex --trigger --ignore-eos --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay --seed --logit-bias --suppress --logprobs-of --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
-        valued='-n --count --stop --ban-string --ban-regex --grammar --schema --regex --trigger --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay -s --seed --logit-bias --suppress --logprobs-of --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device -f --format -o --output'
+        opts='--count --stop --ban-string --ban-regex --grammar --json --schema --regex --trigger --ignore-eos --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay --seed --logit-bias --suppress --logprobs-of --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --lora --format --output --quiet --verbose --help --version'
+        valued='-n --count --stop --ban-string --ban-regex --grammar --schema --regex --trigger --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay -s --seed --logit-bias --suppress --logprobs-of --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device --lora -f --format -o --output'
         operands='model file ...'
         case $prev in
         -n | --count) kind='count' ;;
@@ -230,6 +230,7 @@ _llmutils() {
         -c | --ctx) kind='count' ;;
         --kv-type) kind='type[,type]' ;;
         --device) kind='name' ;;
+        --lora) kind='[name=]file[:scale]' ;;
         -f | --format) kind='words text json cbor' ;;
         -o | --output) kind='file' ;;
         esac
@@ -260,8 +261,8 @@ _llmutils() {
         esac
         ;;
     llm-prefill)
-        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --all-logits --no-logits --no-kv --zstd --kv --kv-in --kv-out --cache --cache-size --follow --chunk --quiet --verbose --help --version'
-        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --kv --kv-in --kv-out --cache --cache-size --follow --chunk'
+        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --lora --all-logits --no-logits --no-kv --zstd --kv --kv-in --kv-out --cache --cache-size --follow --chunk --quiet --verbose --help --version'
+        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --lora --kv --kv-in --kv-out --cache --cache-size --follow --chunk'
         operands='model file ...'
         case $prev in
         -f | --format) kind='words text json cbor' ;;
@@ -271,6 +272,7 @@ _llmutils() {
         -c | --ctx) kind='count' ;;
         --kv-type) kind='type[,type]' ;;
         --device) kind='name' ;;
+        --lora) kind='[name=]file[:scale]' ;;
         --kv) kind='file' ;;
         --kv-in) kind='file' ;;
         --kv-out) kind='file' ;;
@@ -323,8 +325,8 @@ _llmutils() {
         esac
         ;;
     llm-score)
-        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --logprobs --stride --skip --against --save --save-top --base --imatrix --requests --letters --no-bos --batch --chunk --quiet --verbose --help --version'
-        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --logprobs --stride --skip --against --save --save-top --base --imatrix -b --batch --chunk'
+        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --lora --logprobs --stride --skip --against --save --save-top --base --imatrix --requests --letters --no-bos --batch --chunk --quiet --verbose --help --version'
+        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --lora --logprobs --stride --skip --against --save --save-top --base --imatrix -b --batch --chunk'
         operands='model file ...'
         case $prev in
         -f | --format) kind='words text json cbor' ;;
@@ -334,6 +336,7 @@ _llmutils() {
         -c | --ctx) kind='count' ;;
         --kv-type) kind='type[,type]' ;;
         --device) kind='name' ;;
+        --lora) kind='[name=]file[:scale]' ;;
         --logprobs) kind='count' ;;
         --stride) kind='count' ;;
         --skip) kind='count' ;;
@@ -347,8 +350,8 @@ _llmutils() {
         esac
         ;;
     llm-spec)
-        opts='--no-ngram --ngram-min --corpus --draft --draft-cmd --draft-wait --draft-max --draft-min --draft-all --stats --count --stop --ban-string --ban-regex --grammar --json --schema --regex --trigger --ignore-eos --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay --seed --logit-bias --suppress --logprobs-of --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --format --output --quiet --verbose --help --version'
-        valued='--ngram-min --corpus --draft --draft-cmd --draft-wait --draft-max --draft-min -n --count --stop --ban-string --ban-regex --grammar --schema --regex --trigger --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay -s --seed --logit-bias --suppress --logprobs-of --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device -f --format -o --output'
+        opts='--no-ngram --ngram-min --corpus --draft --draft-cmd --draft-wait --draft-max --draft-min --draft-all --stats --count --stop --ban-string --ban-regex --grammar --json --schema --regex --trigger --ignore-eos --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay --seed --logit-bias --suppress --logprobs-of --logprobs --batch --unordered --echo --overflow --keep --strict --kv --kv-in --kv-out --cache --cache-size --zstd --chunk --timings --threads --threads-batch --ctx --kv-type --device --share --no-pack --lora --format --output --quiet --verbose --help --version'
+        valued='--ngram-min --corpus --draft --draft-cmd --draft-wait --draft-max --draft-min -n --count --stop --ban-string --ban-regex --grammar --schema --regex --trigger --samplers --temp --dynatemp-range --dynatemp-exp --top-k --top-p --min-p --typical --top-n-sigma --xtc-probability --xtc-threshold --min-keep --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --mirostat --mirostat-ent --mirostat-lr --adaptive-target --adaptive-decay -s --seed --logit-bias --suppress --logprobs-of --logprobs -b --batch --overflow --keep --kv --kv-in --kv-out --cache --cache-size --chunk -t --threads --threads-batch -c --ctx --kv-type --device --lora -f --format -o --output'
         operands='model file ...'
         case $prev in
         --ngram-min) kind='count' ;;
@@ -411,6 +414,7 @@ _llmutils() {
         -c | --ctx) kind='count' ;;
         --kv-type) kind='type[,type]' ;;
         --device) kind='name' ;;
+        --lora) kind='[name=]file[:scale]' ;;
         -f | --format) kind='words text json cbor' ;;
         -o | --output) kind='file' ;;
         esac

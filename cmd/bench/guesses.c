@@ -162,7 +162,7 @@ static int by_model(struct guessing *g, struct bench_test *t, struct err *e)
     struct load small;
     int rc;
 
-    load_open(&small, g->r->b->cli, g->r->lists->draft, 1, SMALL_CHUNK, false);
+    load_plain(&small, g->r->b->cli, g->r->lists->draft, 1, SMALL_CHUNK, false);
     o.model = small.model;
     o.kv = small.kv;
     o.tok = small.tok;

@@ -16,6 +16,7 @@ struct asked *asked_new(const struct asked *common, struct err *e)
     q->stop = q->ban = (struct stop_set){0};
     q->must = (struct constrain){0};
     q->grammar = NULL;
+    q->lora = (struct lora_choice){0};
     if (sampling_copy(&q->w.sampling, &common->w.sampling, e) ||
         stop_copy(&q->stop, &common->stop, e) ||
         stop_copy(&q->ban, &common->ban, e) ||
@@ -36,6 +37,7 @@ void asked_free(void *data)
     stop_free(&q->stop);
     stop_free(&q->ban);
     constrain_fini(&q->must);
+    lora_choice_fini(&q->lora);
     if (q->grammar)
         constrain_put(q->cache, q->grammar);
     free(q);
@@ -105,6 +107,15 @@ static int set_must(void *arg, const struct wire_rec *r, const char *key,
     return constrain_set(&q->must, r, key, e);
 }
 
+static int set_lora(void *arg, const struct wire_rec *r, const char *key,
+                    struct err *e)
+{
+    struct asked *q = arg;
+
+    (void)key;
+    return lora_choose(&q->lora, &q->load->loras, q->load->model, r, e);
+}
+
 int asked_set(struct asked *q, const struct wire_rec *r, struct err *e)
 {
     /* What llm-prefill tells of the model is known here. */
@@ -118,6 +129,7 @@ int asked_set(struct asked *q, const struct wire_rec *r, struct err *e)
                                              {"schema", set_must},
                                              {"regex", set_must},
                                              {"trigger", set_must},
+                                             {"lora", set_lora},
                                              {0}};
 
     return wanted_set(&q->w, r, keys, q, e) ? -1 : wanted_has(r, "eog");

@@ -5,6 +5,7 @@
 #define LLM_CMD_ASKED_H
 
 #include "cmd/common/constrain.h"
+#include "cmd/common/load.h"
 #include "cmd/common/wanted.h"
 #include "run/stop.h"
 
@@ -15,6 +16,8 @@ struct asked {
     struct constrain must;
     struct constrain_cache *cache; /* where GRAMMAR is from */
     struct grammar *grammar; /* what MUST says; NULL before asked_ready() */
+    const struct load *load; /* of the adapters that may be chosen */
+    struct lora_choice lora;
 };
 
 /* A copy of the COMMON options for one sequence. */

@@ -194,7 +194,8 @@ static int add(struct prompt *p, struct err *e)
                               .n = q->w.count,
                               .ignore_eos = q->w.ignore_eos,
                               .logprobs = q->w.logprobs,
-                              .score = echo && q->w.logprobs >= 0};
+                              .score = echo && q->w.logprobs >= 0,
+                              .adapt = lora_chosen(&q->lora)};
     struct answer *x = NULL;
     struct err mine = p->failed;
 
@@ -333,6 +334,7 @@ static void open_all(const char *operand, const struct decode_use *use)
     sampling_texts(&common.w.sampling, prog.load.tok);
     if (verbose && sampling_draws(&common.w.sampling))
         warn("seed %llu", (unsigned long long)common.w.sampling.o.seed);
+    common.load = &prog.load;
     c.model = prog.load.model;
     c.context = how == 3 ? LOAD_SLIDE : 0;
     c.kv = prog.load.kv;

@@ -23,6 +23,7 @@ const struct cli_opt load_memory_opts[] = {
      "keep the packed weights in a file that other processes use, too"},
     {0, "no-pack", CLI_FLAG, &no_pack, NULL,
      "use the weights as the file has them: slower, no second copy"},
+    {0, "", CLI_GROUP, lora_opts, NULL, NULL},
     {0},
 };
 const struct cli_opt load_opts[] = {
@@ -54,7 +55,7 @@ int load_words(const char *w[LOAD_WORDS])
         w[n++] = "--share";
     if (no_pack)
         w[n++] = "--no-pack";
-    return n;
+    return n + lora_words(w + n);
 }
 
 void load_kv_type(const char *type)
@@ -142,8 +143,8 @@ static void open_device(struct load *l, const char *spec)
     free(dir);
 }
 
-void load_open(struct load *l, const struct cli *c, const char *operand,
-               int nseq, int chunk, bool slide)
+static void open_model(struct load *l, const struct cli *c, const char *operand,
+                       int nseq, int chunk, bool slide)
 {
     const char *comma = strchr(kv_type, ',');
     size_t first = comma ? (size_t)(comma - kv_type) : strlen(kv_type);
@@ -160,7 +161,8 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
                     POOL_MAX);
     if (context < -1 || !context)
         usage_error(c, "--ctx must be at least 1");
-    memset(l, 0, sizeof *l);
+    o.adapter = l->loras.v;
+    o.nadapter = l->loras.n;
     l->gguf = model_operand(operand);
     gguf_model_id(l->id, l->gguf);
     gguf_vocab_id(l->vocab, l->gguf);
@@ -182,11 +184,27 @@ void load_open(struct load *l, const struct cli *c, const char *operand,
     }
 }
 
+void load_plain(struct load *l, const struct cli *c, const char *operand,
+                int nseq, int chunk, bool slide)
+{
+    memset(l, 0, sizeof *l);
+    open_model(l, c, operand, nseq, chunk, slide);
+}
+
+void load_open(struct load *l, const struct cli *c, const char *operand,
+               int nseq, int chunk, bool slide)
+{
+    memset(l, 0, sizeof *l);
+    loras_open(&l->loras, c);
+    open_model(l, c, operand, nseq, chunk, slide);
+}
+
 void load_close(struct load *l)
 {
     kv_free(l->kv);
     model_close(l->model);
     be_close(l->be);
+    loras_close(&l->loras);
     tok_close(l->tok);
     gguf_close(l->gguf);
 }

@@ -6,12 +6,13 @@
 #include <stdbool.h>
 
 #include "cmd/common/cli.h"
+#include "cmd/common/lora.h"
 #include "kv/kv.h"
 #include "model/model.h"
 #include "tok/tok.h"
 
 /* Groups: -t, --threads-batch, -c, and the other one, which is --kv-type,
- * --device, --share, --no-pack. */
+ * --device, --share, --no-pack, --lora. */
 extern const struct cli_opt load_opts[], load_memory_opts[];
 
 /* What --kv-type is where it is not said, in place of f16; before cli_parse().
@@ -31,7 +32,7 @@ enum {
  * -1 are the defaults. */
 void load_set(int threads, int context);
 /* The options of the other group as words, for another program; their count. */
-enum { LOAD_WORDS = 6 };
+enum { LOAD_WORDS = 6 + LORA_WORDS };
 int load_words(const char *w[LOAD_WORDS]);
 
 struct load {
@@ -40,6 +41,7 @@ struct load {
     struct be *be;
     struct model *model;
     struct kv *kv;
+    struct loras loras;
     char id[33], vocab[33];
     uint64_t kv_bytes; /* the most that load_note() has seen */
 };
@@ -50,6 +52,9 @@ struct load {
  * one line when something is wrong. */
 void load_open(struct load *l, const struct cli *c, const char *operand,
                int nseq, int chunk, bool slide);
+/* The same without adapters: for a model beside the one that they are for. */
+void load_plain(struct load *l, const struct cli *c, const char *operand,
+                int nseq, int chunk, bool slide);
 void load_close(struct load *l);
 
 /* See how much the KV cache holds. */

@@ -191,10 +191,12 @@ int sequence_read(struct prefill *r, struct sequence *s, struct err *e)
         put_tokens(r, s, p->ids, p->n, e))
         return -1;
     if (r->all) { /* states have no logits */
-        kv_seq_free(s->kv);
-        s->kv = kv_seq_new(r->load.kv);
-        if (!s->kv)
+        struct kv_seq *empty = kv_seq_like(s->kv);
+
+        if (!empty)
             return err_nomem(e);
+        kv_seq_free(s->kv);
+        s->kv = empty;
     } else if (step_begin(r->load.kv, &s->kv, p->ids, p->n, e) ||
                (r->cache && kv_disk_load(r->cache, &s->kv, p->ids, p->n, e))) {
         return -1;

@@ -82,7 +82,7 @@ static struct drafter *open_small(const struct cli *c, const struct load *l,
     struct err e = {0};
     struct drafter *d;
 
-    load_open(&small, c, small_model, batch, SMALL_CHUNK, false);
+    load_plain(&small, c, small_model, batch, SMALL_CHUNK, false);
     o.model = small.model;
     o.kv = small.kv;
     o.tok = small.tok;
