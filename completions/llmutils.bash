@@ -236,8 +236,8 @@ _llmutils() {
         esac
         ;;
     llm-embed)
-        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --lines --requests --rerank --similar --top --pooling --no-normalize --dimensions --dtype --prefix --query-prefix --pair --label --probabilities --truncate --batch --chunk --quiet --verbose --help --version'
-        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --similar --top --pooling --dimensions --dtype --prefix --query-prefix --pair --label -b --batch --chunk'
+        opts='--format --output --threads --threads-batch --ctx --kv-type --device --share --no-pack --lora --lines --requests --rerank --similar --top --pooling --no-normalize --dimensions --dtype --prefix --query-prefix --pair --label --probabilities --truncate --batch --chunk --quiet --verbose --help --version'
+        valued='-f --format -o --output -t --threads --threads-batch -c --ctx --kv-type --device --lora --similar --top --pooling --dimensions --dtype --prefix --query-prefix --pair --label -b --batch --chunk'
         operands='model file ...'
         case $prev in
         -f | --format) kind='words text json cbor npy' ;;
@@ -247,6 +247,7 @@ _llmutils() {
         -c | --ctx) kind='count' ;;
         --kv-type) kind='type[,type]' ;;
         --device) kind='name' ;;
+        --lora) kind='[name=]file[:scale]' ;;
         --similar) kind='query' ;;
         --top) kind='count' ;;
         --pooling) kind='words none mean cls last rank' ;;

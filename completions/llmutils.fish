@@ -265,6 +265,7 @@ complete -c llm-embed -l kv-type -x -d 'keep K and V as f16, f32, bf16, q8_0 or 
 complete -c llm-embed -l device -x -d 'run on this; default: cpu'
 complete -c llm-embed -l share -d 'keep the packed weights in a file that other processes use, too'
 complete -c llm-embed -l no-pack -d 'use the weights as the file has them: slower, no second copy'
+complete -c llm-embed -l lora -x -d 'add this LoRA adapter; default of scale: 1'
 complete -c llm-embed -s L -l lines -d 'read a text per line'
 complete -c llm-embed -s J -l requests -d 'read lines of JSON, with "text", or "query" and "document"'
 complete -c llm-embed -l rerank -d 'read lines of JSON, with "query" and "documents", and rank these'

@@ -89,6 +89,9 @@ static void act(struct cpu_ctx *x, const struct cpu_op *op, int64_t from,
             x->k->scale(y, o->scale, to - from);
         if (o->softcap != 0)
             x->k->softcap(y, o->softcap, to - from);
+        for (int64_t r = from; o->flags & BE_TO_LOGITS && r < to;
+             r += KERN_ROWS)
+            cpu_product_peaks(x, y + (r - from), 0, c, 1, r, to - r);
     }
 }
 

@@ -370,6 +370,10 @@ void cpu_product_reset(struct cpu_ctx *x);
  * X, to who looks at them. */
 void cpu_product_tap(const struct cpu_ctx *x, const struct cpu_weight *w,
                      int64_t mat, const float *in, size_t ld, int ncol);
+/* What be_peaks() is to give of rows ROW and on, of which there are ROWS, of W
+ * columns from C on, which are at V. */
+void cpu_product_peaks(const struct cpu_ctx *x, const float *v, size_t ld,
+                       int c, int w, int64_t row, int64_t rows);
 /* The 16 rows of a panel, for one column. */
 static inline void cpu_product_add(float *y, const float *x)
 {

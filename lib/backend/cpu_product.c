@@ -191,10 +191,8 @@ static float greatest(const float *v, int64_t n)
     return bad ? NAN : m;
 }
 
-/* What be_peaks() is to give of rows ROW and on, of W columns from C on, which
- * are at V. */
-static void peaks(const struct cpu_ctx *x, const float *v, size_t ld, int c,
-                  int w, int64_t row, int64_t rows)
+void cpu_product_peaks(const struct cpu_ctx *x, const float *v, size_t ld,
+                       int c, int w, int64_t row, int64_t rows)
 {
     size_t n = be_peaks_n(x->p->n_vocab);
     float *to = x->peaks + (size_t)c * n + row / BE_PEAK;
@@ -229,7 +227,7 @@ static void columns(struct cpu_ctx *x, const struct job *j, int c, int w)
         q->mul(to, ld, j->panel,
                act_of(x, q->act) + kern_tile_bytes(q->act, n, c), n, w);
         if (op->o.op == BE_LOGITS)
-            peaks(x, to, ld, c, w, j->row, rows);
+            cpu_product_peaks(x, to, ld, c, w, j->row, rows);
         return;
     }
     if (j->twice) {
@@ -267,7 +265,7 @@ static void columns(struct cpu_ctx *x, const struct job *j, int c, int w)
     if (op->o.op == BE_LOGITS && op->o.softcap != 0)
         x->k->softcap(y, op->o.softcap, (int64_t)w * KERN_ROWS);
     if (op->o.op == BE_LOGITS)
-        peaks(x, y, KERN_ROWS, c, w, j->row, rows);
+        cpu_product_peaks(x, y, KERN_ROWS, c, w, j->row, rows);
     put(x, to, ld, y, w, rows,
         op->o.op == BE_MUL && op->o.flags & BE_ACCUMULATE);
 }

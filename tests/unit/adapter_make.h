@@ -19,8 +19,9 @@ struct low {
 /* Can the tensor T of a model be adapted? */
 static inline bool low_can(const struct m_tensor *t)
 {
-    return t->ne[1] > 1 && t->ne[2] == 1 && !strstr(t->name, "token_embd") &&
-           !strstr(t->name, "_inp") && !strstr(t->name, "_norm");
+    return t->ne[1] > 1 && t->ne[2] == 1 && !strstr(t->name, "_embd") &&
+           !strstr(t->name, "_inp") && !strstr(t->name, "_norm") &&
+           !strstr(t->name, "token_types");
 }
 
 static inline void low_add(struct low *a, struct tiny *m, const char *base,
