@@ -149,8 +149,8 @@ _llmutils() {
         esac
         ;;
     llm-bench)
-        opts='--prompt --count --depth --batch --shared --threads --repeat --only --cold --spec --draft --kv-type --device --share --no-pack --baseline --noise --fail-on-regression --vs --vs-regex --read-mb --format --output --quiet --help --version'
-        valued='-p --prompt -n --count --depth -b --batch -t --threads -r --repeat --only --draft --kv-type --device --baseline --noise --vs --vs-regex --read-mb -f --format -o --output'
+        opts='--prompt --count --depth --batch --shared --threads --repeat --only --cold --spec --draft --kv-type --device --share --no-pack --lora --baseline --noise --fail-on-regression --vs --vs-regex --read-mb --format --output --quiet --help --version'
+        valued='-p --prompt -n --count --depth -b --batch -t --threads -r --repeat --only --draft --kv-type --device --lora --baseline --noise --vs --vs-regex --read-mb -f --format -o --output'
         operands='model ...'
         case $prev in
         -p | --prompt) kind='count[,...]' ;;
@@ -163,6 +163,7 @@ _llmutils() {
         --draft) kind='model' ;;
         --kv-type) kind='type[,type]' ;;
         --device) kind='name' ;;
+        --lora) kind='[name=]file[:scale]' ;;
         --baseline) kind='file' ;;
         --noise) kind='percent' ;;
         --vs) kind='command' ;;

@@ -170,6 +170,7 @@ complete -c llm-bench -l kv-type -x -d 'keep K and V as f16, f32, bf16, q8_0 or 
 complete -c llm-bench -l device -x -d 'run on this; default: cpu'
 complete -c llm-bench -l share -d 'keep the packed weights in a file that other processes use, too'
 complete -c llm-bench -l no-pack -d 'use the weights as the file has them: slower, no second copy'
+complete -c llm-bench -l lora -x -d 'add this LoRA adapter; default of scale: 1'
 complete -c llm-bench -l baseline -r -F -d 'say what has changed since these lines of -f json'
 complete -c llm-bench -l noise -x -d 'what differs by no more is no change; default: 3'
 complete -c llm-bench -l fail-on-regression -d 'exit with 1 when something is slower than in --baseline'
