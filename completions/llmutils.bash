@@ -52,6 +52,18 @@ _llmutils() {
         -o | --output) kind='file' ;;
         esac
         ;;
+    gguf-convert)
+        opts='--dry-run --format --name --no-tokenizer --output --outtype --quiet --threads --help --version'
+        valued='-f --format --name -o --output --outtype -t --threads'
+        operands='folder'
+        case $prev in
+        -f | --format) kind='words text json' ;;
+        --name) kind='name' ;;
+        -o | --output) kind='file' ;;
+        --outtype) kind='type' ;;
+        -t | --threads) kind='count' ;;
+        esac
+        ;;
     gguf-inspect)
         opts='--all --check --context --diff --format --hash --key --kv-type --quiet --tensors --threads --help --version'
         valued='-c --context --diff -f --format --key --kv-type --tensors -t --threads'
@@ -487,4 +499,4 @@ _llmutils() {
         ;;
     esac
 }
-complete -F _llmutils chat-parse chat-render gguf-inspect gguf-pull gguf-quantize gguf-set gguf-split grammar-check kv-dump llm-bench llm-decode llm-embed llm-prefill llm-sample llm-score llm-spec tok-decode tok-encode
+complete -F _llmutils chat-parse chat-render gguf-convert gguf-inspect gguf-pull gguf-quantize gguf-set gguf-split grammar-check kv-dump llm-bench llm-decode llm-embed llm-prefill llm-sample llm-score llm-spec tok-decode tok-encode

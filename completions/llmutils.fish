@@ -38,6 +38,18 @@ complete -c chat-render -s o -l output -r -F -d 'write there, not to standard ou
 complete -c chat-render -s h -l help -d 'print this help'
 complete -c chat-render -s V -l version -d 'print the version'
 
+complete -c gguf-convert -e
+complete -c gguf-convert -s n -l dry-run -d 'show what would become of each tensor, and write nothing'
+complete -c gguf-convert -s f -l format -x -a 'text json' -d 'how --dry-run prints'
+complete -c gguf-convert -l name -x -d 'what the model is called'
+complete -c gguf-convert -l no-tokenizer -d 'leave the tokenizer out'
+complete -c gguf-convert -s o -l output -r -F -d 'the GGUF'
+complete -c gguf-convert -l outtype -x -d 'the type of matrices: f32, f16, bf16, q8_0 or auto'
+complete -c gguf-convert -s q -l quiet -d 'no notes and no progress'
+complete -c gguf-convert -s t -l threads -x -d 'threads'
+complete -c gguf-convert -s h -l help -d 'print this help'
+complete -c gguf-convert -s V -l version -d 'print the version'
+
 complete -c gguf-inspect -e
 complete -c gguf-inspect -a '(__llmutils_cached)' -d 'cached model'
 complete -c gguf-inspect -l all -d 'show whole arrays and strings'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Every line of a page that begins with "$ " runs, with a tiny model as m.gguf,
-# a text that it knows as notes.txt and a KV state as s.kv.  What follows in the
+# a text that it knows as notes.txt, a KV state as s.kv and a folder of Hugging
+# Face's as hf.  What follows in the
 # same display is what it prints; what follows "$ cat FILE" is the file that
 # later lines read.
 bats_require_minimum_version 1.5.0
@@ -10,6 +11,7 @@ setup() {
     PATH=$PWD/${B:-build}/bin:$PATH
     "${B:-build}/tools/mkgguf" "$BATS_TEST_TMPDIR/m.gguf" llama
     "${B:-build}/tools/mkkv" >"$BATS_TEST_TMPDIR/s.kv"
+    "${B:-build}/tools/mkhf" "$BATS_TEST_TMPDIR/hf" llama
     cd "$BATS_TEST_TMPDIR" || exit 1
     printf abcabbc >notes.txt
 }

@@ -11,7 +11,7 @@
 
 static bool class_fits(const struct convert *c, const struct convert_model *m)
 {
-    return !c->hf.class || hf_among(c->hf.class, m->classes);
+    return !c->hf.class || hfconfig_among(c->hf.class, m->classes);
 }
 
 /* Gemma 3 has two lives. */
@@ -94,6 +94,7 @@ static int tokenizer(struct convert *c, struct err *e)
         .bos = id(c, "bos_token_id"),
         .eos = id(c, "eos_token_id"),
         .pad = id(c, "pad_token_id"),
+        .notes = &c->notes,
     };
 
     return c->want.no_tokenizer ? 0
@@ -102,11 +103,12 @@ static int tokenizer(struct convert *c, struct err *e)
 
 static int read_all(struct convert *c, const char *path, struct err *e)
 {
-    if (hf_open(&c->hf, path, e) || check_quantised(c, e) || find_model(c, e) ||
-        convert_general(c, e) || convert_sizes(c, e) || convert_keys(c, e) ||
-        convert_rope(c, e) || convert_layers(c, e) || convert_modules(c, e) ||
-        hf_unknown(&c->hf, e) || safetensors_open(&c->s, c->hf.dir, e) ||
-        convert_plan(c, e) || convert_sums(c, e) || tokenizer(c, e))
+    if (hfconfig_open(&c->hf, path, e) || check_quantised(c, e) ||
+        find_model(c, e) || convert_general(c, e) || convert_sizes(c, e) ||
+        convert_keys(c, e) || convert_rope(c, e) || convert_layers(c, e) ||
+        convert_modules(c, e) || hfconfig_unknown(&c->hf, e) ||
+        safetensors_open(&c->s, c->hf.dir, e) || convert_plan(c, e) ||
+        convert_sums(c, e) || tokenizer(c, e))
         return -1;
     buf_str(&c->notes);
     return buf_ok(&c->notes, e);
@@ -137,7 +139,7 @@ void convert_close(struct convert *c)
     for (int i = 0; i < CONVERT_MAX_DENSE; i++)
         safetensors_close(c->dense[i]);
     safetensors_close(c->s);
-    hf_close(&c->hf);
+    hfconfig_close(&c->hf);
     gguf_out_fini(&c->out);
     buf_free(&c->tensors);
     buf_free(&c->notes);

@@ -6,12 +6,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "convert/convert.h"
-#include "convert/hf.h"
+#include "convert/hfconfig.h"
 
 enum { CONVERT_MAX_DENSE = 2, CONVERT_MAX_MADE = 3 };
 
 struct convert {
-    struct hf hf;
+    struct hfconfig hf;
     const struct convert_model *m;
     struct convert_want want;
     int64_t size[128]; /* by letter */

@@ -33,7 +33,6 @@ static const struct convert_key distilbert[] = {
     ALL_HEADS,
     {NULL, "attention.layer_norm_epsilon", CONVERT_F32, 0, 1e-12},
     {"vocab_size", "vocab_size", CONVERT_U32, 'V', CONVERT_NEEDED},
-    {NULL, NULL, CONVERT_U32, 'T', 1},
     {0},
 };
 static const struct convert_key nomic[] = {
@@ -248,7 +247,7 @@ const struct convert_model convert_encoders[] = {
      .names = NAMES(roberta_embed, bert_layers, roberta_rank),
      .prefix = "|roberta.", .drop = MASKED},
     {.type = "distilbert", .classes = "DistilBertModel|DistilBertForMaskedLM",
-     .arch = "bert", .flags = CONVERT_ENCODER | CONVERT_NO_ROPE | CONVERT_NO_TYPES,
+     .arch = "bert", .flags = CONVERT_ENCODER | CONVERT_NO_ROPE,
      .keys = KEYS(distilbert), .fixed = FIXED(distilbert_fixed, anything),
      .names = NAMES(distilbert_embed, distilbert_layers),
      .prefix = "|distilbert.", .drop = GUESSES},

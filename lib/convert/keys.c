@@ -95,7 +95,7 @@ static int derive(int64_t *v, struct convert *c, const struct convert_key *k,
 static int integer(int64_t *v, struct convert *c, const struct convert_key *k,
                    struct err *e)
 {
-    int rc = k->config ? hf_int(v, &c->hf, k->config, 0, MAX_SIZE, e) : 0;
+    int rc = k->config ? hfconfig_int(v, &c->hf, k->config, 0, MAX_SIZE, e) : 0;
 
     if (rc)
         return rc;
@@ -114,7 +114,7 @@ static int flag(int64_t *v, struct convert *c, const struct convert_key *k,
 {
     bool b = k->def > 0;
 
-    if (k->config && hf_bool(&b, &c->hf, k->config, e) < 0)
+    if (k->config && hfconfig_bool(&b, &c->hf, k->config, e) < 0)
         return -1;
     *v = b != (k->kind == CONVERT_NOT);
     return 1;
@@ -177,12 +177,12 @@ static int check_sizes(const struct convert *c, struct err *e)
 /* How many labels a ranker has. */
 static int64_t labels(struct convert *c)
 {
-    json_t *v = hf_get(&c->hf, "id2label");
+    json_t *v = hfconfig_get(&c->hf, "id2label");
     int64_t n = 2;
 
     if (json_is_object(v))
         return (int64_t)json_object_size(v);
-    hf_int(&n, &c->hf, "num_labels", 1, MAX_SIZE, NULL);
+    hfconfig_int(&n, &c->hf, "num_labels", 1, MAX_SIZE, NULL);
     return n;
 }
 
@@ -214,7 +214,7 @@ int convert_sizes(struct convert *c, struct err *e)
         size['C'] = labels(c);
     }
     if (c->m->flags & CONVERT_OFFSET) {
-        if (hf_int(&pad, &c->hf, "pad_token_id", 0, MAX_SIZE, e) < 0)
+        if (hfconfig_int(&pad, &c->hf, "pad_token_id", 0, MAX_SIZE, e) < 0)
             return -1;
         if (pad + 1 >= size['P'])
             return err_set(e, ERR_FORMAT,
@@ -231,7 +231,7 @@ int convert_sizes(struct convert *c, struct err *e)
 static int number(double *v, struct convert *c, const struct convert_key *k,
                   struct err *e)
 {
-    int rc = k->config ? hf_num(v, &c->hf, k->config, e) : 0;
+    int rc = k->config ? hfconfig_num(v, &c->hf, k->config, e) : 0;
 
     if (rc)
         return rc;
@@ -269,7 +269,7 @@ static int put_key(struct convert *c, const struct convert_key *k,
         rc = number(&d, c, k, e);
         return rc <= 0 ? rc : convert_put_f32(c, k->key, d, e);
     case CONVERT_BOOL:
-        return hf_bool(&b, &c->hf, k->config, e) < 0
+        return hfconfig_bool(&b, &c->hf, k->config, e) < 0
                    ? -1
                    : convert_put_bool(c, k->key, b, e);
     case CONVERT_ROOT:
@@ -308,13 +308,13 @@ static void text_of(char s[64], const json_t *v)
 static int check_fixed(struct convert *c, const struct convert_fixed *f,
                        struct err *e)
 {
-    json_t *v = hf_get(&c->hf, f->config);
+    json_t *v = hfconfig_get(&c->hf, f->config);
     char s[64];
 
     if (!v || (json_is_array(v) && !json_array_size(v)))
         return 0;
     text_of(s, v);
-    if (!*s || !hf_among(s, f->values))
+    if (!*s || !hfconfig_among(s, f->values))
         return err_set(e, ERR_UNSUPPORTED,
                        "%s/config.json: '%s': '%s' is not supported", c->hf.dir,
                        f->config, s);

@@ -31,8 +31,8 @@ static int window_of(int64_t *w, struct convert *c, struct err *e)
     bool use = true;
 
     *w = json_is_null(v) ? 0 : (int64_t)c->m->window;
-    if (hf_int(w, &c->hf, name, 0, MAX_WINDOW, e) < 0 ||
-        hf_bool(&use, &c->hf, "use_sliding_window", e) < 0)
+    if (hfconfig_int(w, &c->hf, name, 0, MAX_WINDOW, e) < 0 ||
+        hfconfig_bool(&use, &c->hf, "use_sliding_window", e) < 0)
         return -1;
     /* Only some models ask, and their default is not to. */
     if (!use || (c->m->windows == CONVERT_WINDOW_NONE &&
@@ -53,7 +53,7 @@ static int by_types(bool *slides, const struct convert *c, const json_t *types,
     for (size_t i = 0; i < n; i++) {
         const char *s = json_string_value(json_array_get(types, i));
 
-        if (!s || !hf_among(s, "full_attention|sliding_attention"))
+        if (!s || !hfconfig_among(s, "full_attention|sliding_attention"))
             return err_set(e, ERR_UNSUPPORTED,
                            "%s/config.json: 'layer_types': '%.40s' is not "
                            "supported",
@@ -67,15 +67,15 @@ static int by_types(bool *slides, const struct convert *c, const json_t *types,
 static int find_layers(bool *slides, int64_t *period, struct convert *c,
                        struct err *e)
 {
-    const json_t *types = hf_get(&c->hf, "layer_types");
+    const json_t *types = hfconfig_get(&c->hf, "layer_types");
     int64_t first = 0, n = convert_size(c, 'L');
-    int rc = hf_int(period, &c->hf,
-                    "sliding_window_pattern|_sliding_window_pattern|"
-                    "global_attn_every_n_layers",
-                    1, 4096, e);
+    int rc = hfconfig_int(period, &c->hf,
+                          "sliding_window_pattern|_sliding_window_pattern|"
+                          "global_attn_every_n_layers",
+                          1, 4096, e);
 
     if (rc < 0 ||
-        hf_int(&first, &c->hf, "max_window_layers", 0, MAX_WINDOW, e) < 0)
+        hfconfig_int(&first, &c->hf, "max_window_layers", 0, MAX_WINDOW, e) < 0)
         return -1;
     if (types)
         return by_types(slides, c, types, e);
@@ -144,7 +144,7 @@ static int check_positions(struct convert *c, struct err *e)
 
     if (strcmp(c->m->arch, "smollm3"))
         return 0;
-    a = hf_get(&c->hf, "no_rope_layers");
+    a = hfconfig_get(&c->hf, "no_rope_layers");
     if (!a)
         return 0;
     for (size_t l = 0; l < n || l < json_array_size(a); l++) {

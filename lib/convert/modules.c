@@ -37,7 +37,7 @@ static int module_config(json_t **out, const struct convert *c,
 
     buf_printf(&name, "%s/config.json", folder);
     if (!buf_ok(&name, e))
-        rc = hf_json(out, c->hf.dir, buf_str(&name), e);
+        rc = hfconfig_json(out, c->hf.dir, buf_str(&name), e);
     if (rc == 0)
         rc = err_set(e, ERR_IO, "%s/%s: is not there", c->hf.dir,
                      buf_str(&name));
@@ -201,7 +201,7 @@ int convert_modules(struct convert *c, struct err *e)
 {
     json_t *all, *m;
     size_t i;
-    int rc = hf_json(&all, c->hf.dir, "modules.json", e);
+    int rc = hfconfig_json(&all, c->hf.dir, "modules.json", e);
 
     if (convert_size(c, 'r')) {
         json_decref(all);

@@ -28,7 +28,7 @@ static int unsupported(const struct convert *c, const char *what,
 static int must(double *v, const struct rope *r, const char *key,
                 const struct convert *c, struct err *e)
 {
-    int rc = hf_num_in(v, r->o, key, where, &c->hf, e);
+    int rc = hfconfig_num_in(v, r->o, key, where, &c->hf, e);
 
     if (!rc)
         return err_set(e, ERR_FORMAT, "%s/config.json: '%s' has no '%s'",
@@ -86,8 +86,8 @@ static int twice(double *v, struct convert *c, const json_t *o, const char *key,
                  const char *names, struct err *e)
 {
     double in = 0, beside = 0;
-    int a = hf_num_in(&in, o, key, where, &c->hf, e),
-        b = hf_num(&beside, &c->hf, names, e);
+    int a = hfconfig_num_in(&in, o, key, where, &c->hf, e),
+        b = hfconfig_num(&beside, &c->hf, names, e);
 
     if (a < 0 || b < 0)
         return -1;
@@ -104,7 +104,7 @@ static int twice(double *v, struct convert *c, const json_t *o, const char *key,
 static int object(json_t **o, struct convert *c, const char *name,
                   struct err *e)
 {
-    *o = hf_get(&c->hf, name);
+    *o = hfconfig_get(&c->hf, name);
     if (*o && !json_is_object(*o))
         return err_set(e, ERR_FORMAT, "%s/config.json: '%s' is no object",
                        c->hf.dir, name);
@@ -169,10 +169,11 @@ static int yarn_times(struct convert *c, const struct rope *r, double factor,
                       struct err *e)
 {
     double attn = 0, m = 0, all = 0, a, b;
-    int has = hf_num_in(&attn, r->o, "attention_factor", where, &c->hf, e);
+    int has =
+        hfconfig_num_in(&attn, r->o, "attention_factor", where, &c->hf, e);
 
-    if (has < 0 || hf_num_in(&m, r->o, "mscale", where, &c->hf, e) < 0 ||
-        hf_num_in(&all, r->o, "mscale_all_dim", where, &c->hf, e) < 0)
+    if (has < 0 || hfconfig_num_in(&m, r->o, "mscale", where, &c->hf, e) < 0 ||
+        hfconfig_num_in(&all, r->o, "mscale_all_dim", where, &c->hf, e) < 0)
         return -1;
     if (has)
         return convert_put_f32(c, "rope.scaling.yarn_attn_factor", attn, e);
@@ -193,23 +194,24 @@ static int yarn(struct convert *c, const struct rope *r, struct err *e)
 
     if (json_is_false(truncate))
         return unsupported(c, where, "truncate: false", e);
-    if (hf_num_in(&factor, r->o, "factor", where, &c->hf, e) < 0 ||
+    if (hfconfig_num_in(&factor, r->o, "factor", where, &c->hf, e) < 0 ||
         convert_put_str(c, "rope.scaling.type", "yarn", e) ||
         convert_put_f32(c, "rope.scaling.factor", factor, e) ||
         convert_put_u32(c, "rope.scaling.original_context_length",
                         (int64_t)original, e))
         return -1;
     v = 32;
-    if (hf_num_in(&v, r->o, "beta_fast", where, &c->hf, e) < 0 ||
+    if (hfconfig_num_in(&v, r->o, "beta_fast", where, &c->hf, e) < 0 ||
         convert_put_f32(c, "rope.scaling.yarn_beta_fast", v, e))
         return -1;
     v = 1;
-    if (hf_num_in(&v, r->o, "beta_slow", where, &c->hf, e) < 0 ||
+    if (hfconfig_num_in(&v, r->o, "beta_slow", where, &c->hf, e) < 0 ||
         convert_put_f32(c, "rope.scaling.yarn_beta_slow", v, e))
         return -1;
     if (yarn_times(c, r, factor, e))
         return -1;
-    switch (hf_num_in(&beta, r->o, "llama_4_scaling_beta", where, &c->hf, e)) {
+    switch (hfconfig_num_in(&beta, r->o, "llama_4_scaling_beta", where, &c->hf,
+                            e)) {
     case 0:
         return 0;
     case 1:
@@ -263,11 +265,11 @@ static int longrope(struct convert *c, const struct rope *r, struct err *e)
                        "missing, or not above 1",
                        c->hf.dir);
     factor = r->context / r->original;
-    if (hf_num_in(&factor, r->o, "factor", where, &c->hf, e) < 0)
+    if (hfconfig_num_in(&factor, r->o, "factor", where, &c->hf, e) < 0)
         return -1;
     if (factor > 1)
         attn = sqrt(1 + log(factor) / log(r->original));
-    rc = hf_num_in(&attn, r->o, "attention_factor", where, &c->hf, e);
+    rc = hfconfig_num_in(&attn, r->o, "attention_factor", where, &c->hf, e);
     if (rc < 0 || convert_put_str(c, "rope.scaling.type", "longrope", e) ||
         convert_put_f32(c, "rope.scaling.attn_factor", attn, e) ||
         convert_put_u32(c, "rope.scaling.original_context_length",
@@ -318,7 +320,7 @@ static int put_scaling(struct convert *c, const struct rope *r, struct err *e)
             continue;
         json_object_foreach(
             (json_t *)(uintptr_t)r->o, key,
-            v) if (!hf_among(key, scalings[i].keys) &&
+            v) if (!hfconfig_among(key, scalings[i].keys) &&
                    !json_is_null(v)) return unsupported(c, where, key, e);
         return scalings[i].put(c, r, e);
     }
@@ -372,10 +374,10 @@ static int windows(struct convert *c, const json_t *o, struct err *e)
         return unsupported(c, where, "sliding_attention", e);
     if (strcmp(type_of(o), "default"))
         return unsupported(c, "rope_type of sliding_attention", type_of(o), e);
-    json_object_foreach((json_t *)(uintptr_t)o, key,
-                        v) if (!hf_among(key, "rope_type|type|rope_theta") &&
-                               !json_is_null(v)) return unsupported(c, where,
-                                                                    key, e);
+    json_object_foreach(
+        (json_t *)(uintptr_t)o, key,
+        v) if (!hfconfig_among(key, "rope_type|type|rope_theta") &&
+               !json_is_null(v)) return unsupported(c, where, key, e);
     if (twice(&theta, c, o, "rope_theta",
               "rope_local_base_freq|local_rope_theta", e))
         return -1;
@@ -404,7 +406,7 @@ int convert_rope(struct convert *c, struct err *e)
 
         json_object_foreach(
             now, key,
-            v) if (!hf_among(key, "full_attention|sliding_attention") ||
+            v) if (!hfconfig_among(key, "full_attention|sliding_attention") ||
                    !json_is_object(v)) return unsupported(c, where, key, e);
         now = full;
     }

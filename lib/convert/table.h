@@ -95,8 +95,7 @@ enum {
     CONVERT_NO_SCALING = 8, /* of rope: windows are without it */
     CONVERT_BOTH_WAYS = 16, /* Gemma 3 that use_bidirectional_attention says */
     CONVERT_RANKS = 32,     /* ...ForSequenceClassification: a ranker */
-    CONVERT_NO_TYPES = 64,  /* no token types: a row of zeros stands for them */
-    CONVERT_OFFSET = 128, /* positions count from behind the padding token's */
+    CONVERT_OFFSET = 64,    /* positions count from behind the padding token */
 };
 
 /* A model_type of Hugging Face. */

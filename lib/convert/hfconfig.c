@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert/hf.h"
+#include "convert/hfconfig.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,8 @@ static json_t *parse(const char *path, const void *p, size_t n, struct err *e)
     return j;
 }
 
-int hf_json(json_t **out, const char *dir, const char *name, struct err *e)
+int hfconfig_json(json_t **out, const char *dir, const char *name,
+                  struct err *e)
 {
     struct buf path = {0};
     struct map m = {0};
@@ -76,14 +77,14 @@ static json_t *text_part(json_t *file)
     return json_is_object(j) ? j : NULL;
 }
 
-int hf_open(struct hf *h, const char *path, struct err *e)
+int hfconfig_open(struct hfconfig *h, const char *path, struct err *e)
 {
     int rc;
 
-    *h = (struct hf){.dir = folder_of(path), .seen = json_object()};
+    *h = (struct hfconfig){.dir = folder_of(path), .seen = json_object()};
     if (!h->dir || !h->seen)
         return err_nomem(e);
-    rc = hf_json(&h->file, h->dir, "config.json", e);
+    rc = hfconfig_json(&h->file, h->dir, "config.json", e);
     if (rc <= 0)
         return rc ? -1 : err_set(e, ERR_IO, "%s: has no config.json", h->dir);
     if (!json_is_object(h->file))
@@ -93,27 +94,27 @@ int hf_open(struct hf *h, const char *path, struct err *e)
     h->whole = !h->root;
     if (h->whole)
         h->root = h->file;
-    h->type = json_string_value(hf_get(h, "model_type"));
+    h->type = json_string_value(hfconfig_get(h, "model_type"));
     if (!h->type)
         return err_set(e, ERR_FORMAT, "%s/config.json: 'model_type' is missing",
                        h->dir);
-    hf_get(h, "architectures");
+    hfconfig_get(h, "architectures");
     h->class = json_string_value(
         json_array_get(json_object_get(h->file, "architectures"), 0));
     return 0;
 }
 
-void hf_close(struct hf *h)
+void hfconfig_close(struct hfconfig *h)
 {
     json_decref(h->file);
     json_decref(h->seen);
     free(h->dir);
-    *h = (struct hf){0};
+    *h = (struct hfconfig){0};
 }
 
 /* ---- values ---- */
 
-bool hf_among(const char *name, const char *list)
+bool hfconfig_among(const char *name, const char *list)
 {
     size_t n = strlen(name);
 
@@ -126,7 +127,7 @@ bool hf_among(const char *name, const char *list)
 }
 
 /* The first of NAMES that has a value; KEY: which one. */
-static json_t *find(struct hf *h, char key[64], const char *names)
+static json_t *find(struct hfconfig *h, char key[64], const char *names)
 {
     json_t *found = NULL;
 
@@ -153,21 +154,21 @@ static json_t *find(struct hf *h, char key[64], const char *names)
     return found;
 }
 
-json_t *hf_get(struct hf *h, const char *names)
+json_t *hfconfig_get(struct hfconfig *h, const char *names)
 {
     char key[64];
 
     return find(h, key, names);
 }
 
-static int wrong(const struct hf *h, const char *key, const char *what,
+static int wrong(const struct hfconfig *h, const char *key, const char *what,
                  struct err *e)
 {
     return err_set(e, ERR_FORMAT, "%s/config.json: '%s' %s", h->dir, key, what);
 }
 
-int hf_int(int64_t *out, struct hf *h, const char *names, int64_t min,
-           int64_t max, struct err *e)
+int hfconfig_int(int64_t *out, struct hfconfig *h, const char *names,
+                 int64_t min, int64_t max, struct err *e)
 {
     char key[64];
     json_t *v = find(h, key, names);
@@ -186,7 +187,8 @@ int hf_int(int64_t *out, struct hf *h, const char *names, int64_t min,
     return 1;
 }
 
-int hf_num(double *out, struct hf *h, const char *names, struct err *e)
+int hfconfig_num(double *out, struct hfconfig *h, const char *names,
+                 struct err *e)
 {
     char key[64];
     json_t *v = find(h, key, names);
@@ -199,7 +201,8 @@ int hf_num(double *out, struct hf *h, const char *names, struct err *e)
     return 1;
 }
 
-int hf_bool(bool *out, struct hf *h, const char *names, struct err *e)
+int hfconfig_bool(bool *out, struct hfconfig *h, const char *names,
+                  struct err *e)
 {
     char key[64];
     json_t *v = find(h, key, names);
@@ -212,7 +215,8 @@ int hf_bool(bool *out, struct hf *h, const char *names, struct err *e)
     return 1;
 }
 
-int hf_str(const char **out, struct hf *h, const char *names, struct err *e)
+int hfconfig_str(const char **out, struct hfconfig *h, const char *names,
+                 struct err *e)
 {
     char key[64];
     json_t *v = find(h, key, names);
@@ -225,8 +229,8 @@ int hf_str(const char **out, struct hf *h, const char *names, struct err *e)
     return 1;
 }
 
-int hf_num_in(double *out, const json_t *o, const char *key, const char *where,
-              const struct hf *h, struct err *e)
+int hfconfig_num_in(double *out, const json_t *o, const char *key,
+                    const char *where, const struct hfconfig *h, struct err *e)
 {
     json_t *v = json_object_get(o, key);
 
@@ -277,7 +281,7 @@ static bool empty(const json_t *v)
            (json_is_object(v) && !json_object_size(v));
 }
 
-int hf_unknown(const struct hf *h, struct err *e)
+int hfconfig_unknown(const struct hfconfig *h, struct err *e)
 {
     const char *key;
     json_t *v;
@@ -285,12 +289,13 @@ int hf_unknown(const struct hf *h, struct err *e)
     json_object_foreach(
         h->root, key,
         v) if (!json_object_get(h->seen, key) && !empty(v) &&
-               !hf_among(key, harmless) &&
+               !hfconfig_among(key, harmless) &&
                !(json_is_false(v) &&
-                 hf_among(key, off))) return err_set(e, ERR_UNSUPPORTED,
-                                                     "%s/config.json: '%.100s' "
-                                                     "is not known, and might "
-                                                     "change results",
-                                                     h->dir, key);
+                 hfconfig_among(
+                     key, off))) return err_set(e, ERR_UNSUPPORTED,
+                                                "%s/config.json: '%.100s' "
+                                                "is not known, and might "
+                                                "change results",
+                                                h->dir, key);
     return 0;
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * convert.h - the parts of gguf-convert. */
+#ifndef LLM_CMD_CONVERT_H
+#define LLM_CMD_CONVERT_H
+
+#include "convert/convert.h"
+
+/* What the options say. */
+struct job {
+    const char *input, *output;
+    struct convert_want want;
+    int threads;
+    bool dry_run, quiet, json;
+};
+
+/* A folder to a GGUF; the exit code. */
+int convert_to_gguf(const struct job *j);
+
+/* What becomes of each tensor, on standard output. */
+void convert_show(const struct convert *c, const struct job *j);
+
+#endif

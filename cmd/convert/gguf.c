@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A folder to a GGUF. */
+#include <signal.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "cmd/common/cleanup.h"
+#include "cmd/common/cli.h"
+#include "cmd/common/progress.h"
+#include "cmd/convert/convert.h"
+
+static void progress(void *arg, uint64_t done, uint64_t all)
+{
+    (void)arg;
+    progress_part(all ? (double)done / (double)all : 1);
+}
+
+/* Threads without signals: those are for the first one. */
+static struct pool *make_pool(int threads)
+{
+    struct err e = {0};
+    struct pool *p;
+    sigset_t old;
+
+    cleanup_block(&old);
+    p = pool_new(threads, &e);
+    cleanup_unblock(&old);
+    if (!p)
+        die(&e);
+    return p;
+}
+
+static int write_model(const struct convert *c, const struct job *j,
+                       struct err *e)
+{
+    struct convert_run r = {.pool = make_pool(j->threads),
+                            .cpu = cpu_flags(),
+                            .progress = progress};
+    struct gguf_file *f;
+    int rc;
+
+    /* A file that may grow no further is an error from write(). */
+    signal(SIGXFSZ, SIG_IGN);
+    progress_init(j->quiet);
+    rc = cleanup_open(&f, j->output, e);
+    if (!rc && (gguf_file_head(f, convert_head(c), e) ||
+                convert_write(c, f, &r, e) || cleanup_close(f, e))) {
+        cleanup_abandon(f);
+        rc = -1;
+    }
+    progress_clear();
+    pool_free(r.pool);
+    return rc;
+}
+
+/* A line of standard error for each that the library says. */
+static void notes(const struct convert *c, const struct job *j)
+{
+    const char *p = convert_notes(c);
+
+    for (size_t n; *p && !j->quiet; p += n + 1) {
+        n = strcspn(p, "\n");
+        warn("%s: %.*s", j->input, (int)n, p);
+    }
+}
+
+int convert_to_gguf(const struct job *j)
+{
+    struct convert *c;
+    struct err e = {0};
+
+    if (convert_open(&c, j->input, &j->want, &e))
+        die(&e);
+    notes(c, j);
+    if (j->dry_run)
+        convert_show(c, j);
+    else if (write_model(c, j, &e))
+        warn("%s", e.msg);
+    convert_close(c);
+    return cli_finish(e.code ? status(&e) : 0);
+}

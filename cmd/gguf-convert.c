@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * gguf-convert.c - models of Hugging Face as GGUF files. */
+#include <limits.h>
+
+#include "base/cpu.h"
+#include "cmd/common/cli.h"
+#include "cmd/convert/convert.h"
+
+static struct job job;
+static const char *type = "auto", *format = "text";
+static int dry_run, no_tokenizer, quiet;
+static int threads = INT_MIN; /* not given */
+
+static const struct cli_opt opts[] = {
+    {'n', "dry-run", CLI_FLAG, &dry_run, NULL,
+     "show what would become of each tensor, and write nothing"},
+    {'f', "format", CLI_STR, &format, "text|json", "how --dry-run prints"},
+    {0, "name", CLI_STR, &job.want.name, "name", "what the model is called"},
+    {0, "no-tokenizer", CLI_FLAG, &no_tokenizer, NULL,
+     "leave the tokenizer out"},
+    {'o', "output", CLI_STR, &job.output, "file", "the GGUF"},
+    {0, "outtype", CLI_STR, &type, "type",
+     "the type of matrices: f32, f16, bf16, q8_0 or auto"},
+    {'q', "quiet", CLI_FLAG, &quiet, NULL, "no notes and no progress"},
+    {'t', "threads", CLI_INT, &threads, "count", "threads"},
+    {0},
+};
+static const struct cli cli = {"gguf-convert", "folder",
+                               "make a GGUF of a Hugging Face model", opts};
+
+static void options(int argc, char **argv, int i)
+{
+    static const char *const formats[] = {"text", "json", NULL};
+    /* In the order of enum convert_type. */
+    static const char *const types[] = {"auto", "f32",  "f16",
+                                        "bf16", "q8_0", NULL};
+
+    if (argc - i != 1)
+        usage_error(&cli, i == argc ? "no folder is named"
+                                    : "one folder, not several");
+    if (!job.output == !dry_run)
+        usage_error(&cli, "either --output or --dry-run is needed");
+    if (threads != INT_MIN && (threads < 1 || threads > POOL_MAX))
+        usage_error(&cli, "--threads: %d is not in 1..%d", threads, POOL_MAX);
+    job.input = argv[i];
+    job.dry_run = dry_run;
+    job.quiet = quiet;
+    job.json = cli_choice(&cli, "format", format, formats) == 1;
+    job.threads = threads > 0 ? threads : cpu_threads();
+    job.want.type = (enum convert_type)cli_choice(&cli, "outtype", type, types);
+    job.want.no_tokenizer = no_tokenizer;
+}
+
+int main(int argc, char **argv)
+{
+    options(argc, argv, cli_parse(&cli, argc, argv));
+    return convert_to_gguf(&job);
+}
