@@ -272,3 +272,33 @@ lots() { yes 'the cat and the hen' | tr '\n' ' ' | head -c "$1"; }
     run -1 sh "$E/chat.sh" run.gguf new <said
     [ "$(jq -r .role new | xargs)" = 'system user' ]
 }
+
+@test "search.sh: the nearest lines, of vectors that are kept" {
+    printf 'the cat\nan end\n' >one
+    printf 'the hen and the cat' >'with space'
+    run -0 sh "$E/search.sh" run.gguf 'the hen and the cat' one 'with space'
+    [ "${#lines[@]}" = 3 ]
+    [ "${lines[0]}" = '1.000  the hen and the cat' ]
+    TOP=1 run -0 sh "$E/search.sh" run.gguf 'an end' one 'with space'
+    [ "$output" = '1.000  an end' ]
+    # What is kept is used, until the file is newer.
+    touch -d '1 hour ago' one
+    sed -i 's/an end/an and/' one
+    touch -d '2 hours ago' one
+    cp -p one.vec kept
+    TOP=1 run -0 sh "$E/search.sh" run.gguf 'an end' one
+    [ "$output" = '1.000  an and' ]
+    cmp one.vec kept
+    touch -d '1 hour' one
+    TOP=1 run -0 sh "$E/search.sh" run.gguf 'an and' one
+    [ "$output" = '1.000  an and' ]
+    run -1 cmp -s one.vec kept
+    # A prefix is before the lines, or before the query.
+    touch -d '1 hour ago' one
+    rm one.vec
+    PREFIX='the ' TOP=1 run -0 sh "$E/search.sh" run.gguf 'the an and' one
+    [ "$output" = '1.000  an and' ]
+    QUERY_PREFIX='the ' TOP=1 run -0 sh "$E/search.sh" run.gguf 'an and' one
+    [ "$output" = '1.000  an and' ]
+    run -1 sh "$E/search.sh" run.gguf a nowhere
+}

@@ -31,25 +31,37 @@ static void close_made(void)
     gguf_close(g);
 }
 
-/* The spellings of the tokens of TEXT, a '|' before each. */
-static void gives(const char *text, unsigned flags, const char *want)
+/* The spellings of the tokens of TEXT, a '|' before each; of a pair where there
+ * is a SECOND text, whose first has a '/'. */
+static void gives_pair(const char *text, const char *second, unsigned flags,
+                       const char *want)
 {
     struct tok_enc *enc = tok_enc_new(t, flags, NULL);
     struct tok_ids ids = {0};
     struct buf b = {0};
+    size_t at = SIZE_MAX;
 
-    tok_encode(enc, &ids, text, strlen(text), NULL);
+    if (second)
+        tok_encode_pair(enc, &ids, text, strlen(text), second, strlen(second),
+                        &at, NULL);
+    else
+        tok_encode(enc, &ids, text, strlen(text), NULL);
     for (size_t i = 0; i < ids.n; i++) {
         struct gguf_str s = tok_spelling(t, ids.p[i]);
 
-        buf_putc(&b, '|');
+        buf_putc(&b, i == at ? '/' : '|');
         buf_put(&b, s.p, s.n);
     }
-    ok(!strcmp(buf_str(&b), want), "%s: '%s' is %s", tok_model(t), text,
-       buf_str(&b));
+    ok(!strcmp(buf_str(&b), want), "%s: '%s'%s%s is %s", tok_model(t), text,
+       second ? ", " : "", second ? second : "", buf_str(&b));
     buf_free(&b);
     tok_ids_free(&ids);
     tok_enc_free(enc);
+}
+
+static void gives(const char *text, unsigned flags, const char *want)
+{
+    gives_pair(text, NULL, flags, want);
 }
 
 static void check_kinds(void)
@@ -75,10 +87,16 @@ static void check_kinds(void)
         gives("[MASK]", TOK_NO_BOS | TOK_NO_EOS, "|\u2581[|\u2581mask|\u2581]");
         gives("[MASK]", TOK_SPECIAL | TOK_NO_BOS | TOK_NO_EOS, "|[MASK]");
         gives("q", TOK_NO_BOS | TOK_NO_EOS, "|[UNK]");
+        gives_pair("hello", "world!", 0,
+                   "|[CLS]|\u2581hello|[SEP]/\u2581world|\u2581!|[SEP]");
+        gives_pair("", "[MASK]", TOK_NO_BOS,
+                   "|[SEP]/\u2581[|\u2581mask|\u2581]|[SEP]");
         close_made();
     }
     if (!open_made("t5", NULL)) {
         gives("  Hello\tWORLD  ", 0, "|\u2581hello|\u2581world|</s>");
+        gives_pair("hello", "world", 0, "|\u2581hello|</s>/\u2581world|</s>");
+        gives_pair("hello", "world", TOK_NO_EOS, "|\u2581hello/\u2581world");
         close_made();
     }
     if (!open_made("rwkv", NULL)) {

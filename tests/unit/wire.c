@@ -229,6 +229,82 @@ static void test_arrays(void)
 }
 
 /* Where a tag is skipped and where not: llm-stream(5). */
+static bool holds(const void *p, size_t n, const char *what)
+{
+    size_t len = strlen(what);
+
+    for (size_t i = 0; i + len <= n; i++)
+        if (!memcmp((const char *)p + i, what, len))
+            return true;
+    return false;
+}
+
+/* Vectors: each type out, in, through JSON and back. */
+static void test_vectors(void)
+{
+    static const float f[4] = {0.5f, -1, 3.25f, 1e-3f};
+    static const uint16_t h[4] = {0x3800, 0xbc00, 0x4280, 0x1419};
+    static const int8_t b[4] = {127, -128, 0, 5};
+    static const float halves[4] = {0.5f, -1, 3.25f, 0x1.064p-10f},
+                       bytes[4] = {127, -128, 0, 5};
+    static const struct {
+        enum wire_numbers type;
+        const void *v;
+        const float *want;
+        const char *tag, *json;
+    } all[] = {{WIRE_F32, f, f, "\xd8\x55\x50", "[0.5,-1.0,3.25,0.001]"},
+               {WIRE_F16, h, halves, "\xd8\x54\x48", "[0.5,-1.0,3.25,"},
+               {WIRE_INT8, b, bytes, "\xd8\x48\x44", "[127,-128,0,5]"}};
+    json_t *id = json_pack("[i]", 7);
+
+    for (size_t i = 0; i < 3; i++) {
+        struct wire_embedding r = {.seq = 3,
+                                   .pos = 9,
+                                   .has_pos = true,
+                                   .has_score = true,
+                                   .type = all[i].type,
+                                   .v = all[i].v,
+                                   .n = 4,
+                                   .scale = 0.25,
+                                   .score = -2,
+                                   .id = id},
+                              got;
+        struct buf cbor = {0}, json = {0}, back = {0};
+        struct err e = {0};
+        struct wire_out *w;
+        struct wire_in *in;
+        struct wire_rec rec;
+        int fd = emptied(1), bad;
+
+        bad = wire_out_open(&w, fd, WIRE_CBOR, &e) ||
+              wire_put_embedding(w, &r, &e) || wire_out_close(w, &e);
+        slurp(&cbor, fd);
+        ok(!bad && holds(cbor.p, cbor.n, all[i].tag), "vector %zu %s", i,
+           e.msg);
+        bad = wire_in_open(&in, holding(cbor.p, cbor.n), "in", &e) ||
+              wire_next(in, &rec, &e) != 1 || rec.kind != WIRE_OTHER ||
+              wire_get_embedding(&got, &rec, &e);
+        ok(!bad && got.n == 4 && !memcmp(got.v, all[i].want, 16) &&
+               got.seq == 3 && got.has_pos && got.pos == 9 && got.has_score &&
+               got.score == -2 && got.scale == (i == 2 ? 0.25 : 1),
+           "vector %zu is read %s", i, e.msg);
+        wire_in_close(in);
+        ok(copy_fd(&json, holding(cbor.p, cbor.n), WIRE_JSON, &e) == 1 &&
+               strstr(buf_str(&json), all[i].json) &&
+               strstr(buf_str(&json), "\"id\":[7]"),
+           "vector %zu as JSON: %s", i, buf_str(&json));
+        /* Halves come back as floats: no number is lost. */
+        ok(copy_fd(&back, holding(json.p, json.n), WIRE_CBOR, &e) == 1 &&
+               holds(back.p, back.n, all[i == 1 ? 0 : i].tag) &&
+               (i == 1) == (back.n != cbor.n),
+           "vector %zu from JSON", i);
+        buf_free(&cbor);
+        buf_free(&json);
+        buf_free(&back);
+    }
+    json_decref(id);
+}
+
 static void test_tags(void)
 {
     struct wire_in *in;
@@ -641,6 +717,7 @@ int main(void)
     test_forms();
     test_through();
     test_arrays();
+    test_vectors();
     test_tags();
     test_values();
     test_header();
