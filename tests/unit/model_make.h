@@ -35,9 +35,9 @@ enum {
     M_O_BIAS = 1 << 17,
     M_MLP_BIAS = 1 << 18,
     M_BOTH = 1 << 19,      /* an encoder; the first of a period sees all */
-    M_STREAM = 1 << 20,    /* norms behind the sums */
+    M_STREAM = 1 << 20,    /* norms behind the sums; types */
     M_TOP = 1 << 21,       /* a norm of the embeddings */
-    M_PLACES = 1 << 22,    /* positions and types are learned */
+    M_PLACES = 1 << 22,    /* positions are learned */
     M_ERF = 1 << 23,       /* gelu by its definition */
     M_NORM_BIAS = 1 << 24, /* LAYERNORM: of norms alone, */
     M_NO_BIAS = 1 << 25    /* or none at all */
@@ -230,10 +230,16 @@ static inline bool m_pre(const struct tiny *m, int l)
            (l || !(m->a->flags & M_TOP));
 }
 
+/* Heads of K and V. */
+static inline int m_kv(const struct m_arch *a)
+{
+    return a->flags & M_TOP ? M_HEADS : M_KV;
+}
+
 static inline void m_attention(struct tiny *m, int l)
 {
     unsigned f = m->a->flags;
-    int q = M_HEADS * M_HEAD, kv = M_KV * M_HEAD;
+    int q = M_HEADS * M_HEAD, kv = m_kv(m->a) * M_HEAD;
 
     if (m_pre(m, l))
         m_stream(m, l, "attn_norm");
@@ -306,7 +312,8 @@ static inline void m_keys(struct tiny *m)
     m_int(m, "embedding_length", M_DIM);
     m_int(m, "feed_forward_length", M_FF);
     m_int(m, "attention.head_count", M_HEADS);
-    m_int(m, "attention.head_count_kv", M_KV);
+    if (m_kv(a) != M_HEADS)
+        m_int(m, "attention.head_count_kv", m_kv(a));
     if (!(a->flags & M_PLACES))
         m_float(m, "rope.freq_base", m_base);
     m_float(m,
@@ -353,10 +360,10 @@ static inline void m_make(struct tiny *m, const struct m_arch *a, uint64_t seed)
     m->seed = seed;
     m_keys(m);
     m_add(m, -1, "token_embd.weight", M_DIM, M_VOCAB, 1, 0, 1);
-    if (a->flags & M_PLACES) {
+    if (a->flags & M_PLACES)
         m_add(m, -1, "position_embd.weight", M_DIM, M_CONTEXT, 1, 0, 1);
+    if (a->flags & M_STREAM)
         m_add(m, -1, "token_types.weight", M_DIM, M_TYPES, 1, 0, 1);
-    }
     if (a->flags & M_TOP)
         m_stream(m, -1, "token_embd_norm");
     for (int l = 0; l < M_LAYERS; l++) {

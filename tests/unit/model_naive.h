@@ -6,14 +6,15 @@
 
 #include "tests/unit/model_make.h"
 
-enum { N_MAX = 48, N_WIDE = 2 * M_FF + M_DIM };
+enum { N_MAX = 48, N_WIDE = 2 * M_FF + M_DIM, N_TOKENS = 20 };
 
 /* All positions of one sequence. */
 struct naive {
     struct tiny *m;
     int n;
     double x[N_MAX][M_DIM], q[N_MAX][M_HEADS][M_HEAD];
-    double k[M_LAYERS][N_MAX][M_KV][M_HEAD], v[M_LAYERS][N_MAX][M_KV][M_HEAD];
+    double k[M_LAYERS][N_MAX][M_HEADS][M_HEAD],
+        v[M_LAYERS][N_MAX][M_HEADS][M_HEAD];
 };
 
 static inline const float *n_weight(struct naive *s, int l, const char *name,
@@ -126,7 +127,7 @@ static inline void n_qkv(struct naive *s, double q[M_HEADS][M_HEAD], int l,
                          int pos, const double *x)
 {
     const struct m_arch *a = s->m->a;
-    int nq = M_HEADS * M_HEAD, nk = M_KV * M_HEAD;
+    int nq = M_HEADS * M_HEAD, nk = m_kv(a) * M_HEAD;
     double(*k)[M_HEAD] = s->k[l][pos], (*v)[M_HEAD] = s->v[l][pos];
     const float *wq = n_weight(s, l, "attn_q_norm", "weight"),
                 *wk = n_weight(s, l, "attn_k_norm", "weight");
@@ -152,7 +153,7 @@ static inline void n_qkv(struct naive *s, double q[M_HEADS][M_HEAD], int l,
             q[h][i] *=
                 1 + a->temp * log(1 + floor((double)pos / a->temp_period));
     }
-    for (int h = 0; h < M_KV; h++) {
+    for (int h = 0; h < m_kv(a); h++) {
         if (a->flags & M_QK_NORM)
             n_rms(k[h], k[h], wk, M_HEAD);
         n_rope(a, k[h], l, pos);
@@ -172,7 +173,7 @@ static inline void n_attend(struct naive *s, double *out, int l, int pos,
     }
 
     for (int h = 0; h < M_HEADS; h++) {
-        int g = h / (M_HEADS / M_KV);
+        int g = h / (M_HEADS / m_kv(a));
         double p[N_MAX], sum = 0, *o = out + h * M_HEAD;
 
         memset(o, 0, M_HEAD * sizeof *o);
@@ -350,6 +351,26 @@ static inline void naive_run(struct tiny *m, const int32_t *t,
         }
     }
     free(s);
+}
+
+/* Tokens to try. */
+static inline void n_tokens(int32_t *t, int n)
+{
+    for (int i = 0; i < n; i++)
+        t[i] = (i * 7 + i * i * 3 + 1) % M_VOCAB;
+}
+
+/* How far GOT is from WANT; NaN when it is. */
+static inline double n_furthest(const float *got, const double *want, int n)
+{
+    double worst = 0;
+
+    for (int i = 0; i < n; i++) {
+        double d = fabs((double)got[i] - want[i]);
+
+        worst = d > worst || d != d ? d : worst;
+    }
+    return worst;
 }
 
 #endif
