@@ -145,7 +145,7 @@ double machine_now(void);
 double machine_cpu_time(void);
 const char *machine_cpu(char name[128]);
 double machine_load(void); /* of the last minute; -1: not known */
-/* The most memory since machine_rss_begin(), or ever. */
+/* The most memory since machine_rss_begin(); 0: not known. */
 void machine_rss_begin(void);
 uint64_t machine_rss(void);
 void machine_begin(struct machine_mark *m);

@@ -76,24 +76,26 @@ double machine_load(void)
 
 /* ---- memory ---- */
 
+/* Without a mark that can be set anew, the most would be that of measuring the
+ * memory itself. */
+static bool marked;
+
 void machine_rss_begin(void)
 {
     FILE *f = fopen("/proc/self/clear_refs", "w");
 
-    if (!f)
-        return;
-    fputs("5", f); /* the mark of the most, and nothing else */
-    fclose(f);
+    marked = f && fputs("5", f) >= 0; /* the mark of the most, no more */
+    if (f && fclose(f))
+        marked = false;
 }
 
 uint64_t machine_rss(void)
 {
-    struct rusage u;
     char line[128];
 
-    if (line_of(line, sizeof line, "/proc/self/status", "VmHWM:"))
-        return strtoull(line, NULL, 10) * 1024;
-    return getrusage(RUSAGE_SELF, &u) ? 0 : (uint64_t)u.ru_maxrss * 1024;
+    if (!marked || !line_of(line, sizeof line, "/proc/self/status", "VmHWM:"))
+        return 0;
+    return strtoull(line, NULL, 10) * 1024;
 }
 
 /* ---- others ---- */

@@ -142,7 +142,8 @@ static void put_work(json_t *o, const struct bench *b,
         if (products > 0)
             put_real(o, "int8_pct", rate * products / r->int8_gop_s * 1e-7);
     }
-    put_int(o, "rss", r->rss);
+    if (r->rss)
+        put_int(o, "rss", r->rss);
     put_real(o, "cached_pct", 100 * r->cached);
 }
 

@@ -129,7 +129,8 @@ static void cell_peak(char s[CELL], const json_t *o)
 
 static void cell_mb(char s[CELL], const json_t *o)
 {
-    snprintf(s, CELL, "%.0f", number(o, "rss") * 1e-6);
+    if (json_object_get(o, "rss"))
+        snprintf(s, CELL, "%.0f", number(o, "rss") * 1e-6);
 }
 
 /* How it compares, to whatever there is. */
