@@ -66,6 +66,25 @@ setup() {
         any(.guessed > 0) and all(.drafter != "model" or .guessed == 0 or .right == 1)' lines
 }
 
+@test "vectors: texts a second, and the peer's" {
+    [[ -z ${EMULATOR:-} ]] || skip "an emulator's speed says nothing"
+    mkshape llama-tiny q4_k_m >tiny.gguf
+    BENCH_TEXTS=12 python3 "$bench/embed.py" tiny.gguf | jq -e '.test == "embed" and .texts == 12 and
+        .tokens > 300 and .median > 0 and .tokens_s > 0 and (has("llama.cpp") | not)'
+    # A peer that says the same, but at half of the length.
+    cat >peer <<'END'
+#!/bin/sh
+[ "$*" = "-m tiny.gguf -f $4 -t 1 --embd-output-format array --pooling last" ] || exit 3
+sleep 0.1
+llm-embed -q -L -f json tiny.gguf "$4" | jq -s '[.[] | select(.v) | .v | map(. / 2)]'
+END
+    chmod +x peer
+    BENCH_TEXTS=12 BENCH_LLAMA_EMBED=./peer python3 "$bench/embed.py" tiny.gguf |
+        jq -e '.["llama.cpp"] | .median > 0 and .ratio > 0 and .cpu_ratio > 0 and .cosine == 1'
+    printf '#!/bin/sh\nexit 3\n' >peer
+    BENCH_TEXTS=12 BENCH_LLAMA_EMBED=./peer run -1 python3 "$bench/embed.py" tiny.gguf
+}
+
 @test "work beside a peer, and a peer that fails" {
     [[ -z ${EMULATOR:-} ]] || skip "an emulator's speed says nothing"
     mkshape llama-tiny q4_k_m >tiny.gguf
