@@ -40,8 +40,6 @@ static int write_model(const struct convert *c, const struct job *j,
     struct gguf_file *f;
     int rc;
 
-    /* A file that may grow no further is an error from write(). */
-    signal(SIGXFSZ, SIG_IGN);
     progress_init(j->quiet);
     rc = cleanup_open(&f, j->output, e);
     if (!rc && (gguf_file_head(f, convert_head(c), e) ||

@@ -92,7 +92,7 @@ static const struct convert_key phi2[] = {
     {0},
 };
 static const struct convert_key starcoder2[] = {
-    {"norm_epsilon", "attention.layer_norm_epsilon", CONVERT_F32, 0, 1e-5},
+    {"norm_epsilon|layer_norm_epsilon", "attention.layer_norm_epsilon", CONVERT_F32, 0, 1e-5},
     {0},
 };
 
@@ -128,6 +128,7 @@ static const struct convert_fixed starcoder2_fixed[] = {
     {"use_bias", "true"},
     {"norm_type", "layer_norm"},
     {"mlp_type", "default"},
+    {"scale_attn_weights", "true"},
     {0},
 };
 static const struct convert_fixed mrope[] = {{"use_mrope", "false"}, {0}};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "convert/hfconfig.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,11 +80,14 @@ static json_t *text_part(json_t *file)
 
 int hfconfig_open(struct hfconfig *h, const char *path, struct err *e)
 {
+    struct stat st;
     int rc;
 
     *h = (struct hfconfig){.dir = folder_of(path), .seen = json_object()};
     if (!h->dir || !h->seen)
         return err_nomem(e);
+    if (stat(path, &st))
+        return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
     rc = hfconfig_json(&h->file, h->dir, "config.json", e);
     if (rc <= 0)
         return rc ? -1 : err_set(e, ERR_IO, "%s: has no config.json", h->dir);
@@ -269,11 +273,17 @@ static const char harmless[] =
     "remove_invalid_values|exponential_decay_length_penalty|suppress_tokens|"
     "begin_suppress_tokens|forced_bos_token_id|forced_eos_token_id|"
     "output_scores|return_dict_in_generate|prefix|_attn_implementation|"
-    "_attn_implementation_autoset|attn_implementation|cache_implementation";
+    "_attn_implementation_autoset|attn_implementation|cache_implementation|"
+    "_commit_hash|_flash_attn_2_enabled|is_llama_config|transformers.js_config|"
+    "output_past|dense_seq_output|use_xentropy|use_flash_attn|fused_bias_fc|"
+    "fused_dropout_add_ln|attention_softmax_in_fp32|"
+    "scale_attention_softmax_in_fp32|sentence_transformers|"
+    "sbert_ce_default_activation_function|sbert_ce_default_activation";
 
 /* Nothing when they are off. */
 static const char off[] = "is_decoder|add_cross_attention|is_encoder_decoder|"
-                          "tie_encoder_decoder|use_sliding_window";
+                          "tie_encoder_decoder|use_sliding_window|"
+                          "rope_interleaved";
 
 static bool empty(const json_t *v)
 {

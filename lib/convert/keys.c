@@ -213,6 +213,15 @@ int convert_sizes(struct convert *c, struct err *e)
         size['r'] = 1;
         size['C'] = labels(c);
     }
+    /* Nomic: beyond these positions other angles are asked for. */
+    if (!strcmp(c->m->arch, "nomic-bert")) {
+        int64_t trained = size['P'];
+
+        if (hfconfig_int(&trained, &c->hf, "max_trained_positions", 1, MAX_SIZE,
+                         e) < 0)
+            return -1;
+        size['P'] = trained < size['P'] ? trained : size['P'];
+    }
     if (c->m->flags & CONVERT_OFFSET) {
         if (hfconfig_int(&pad, &c->hf, "pad_token_id", 0, MAX_SIZE, e) < 0)
             return -1;
@@ -251,7 +260,7 @@ static int put_integer(struct convert *c, const struct convert_key *k,
     if (rc <= 0)
         return rc;
     if (k->letter == 'P')
-        v -= (int64_t)c->offset;
+        v = convert_size(c, 'P') - (int64_t)c->offset;
     return convert_put_u32(c, k->key, v, e);
 }
 
