@@ -365,6 +365,34 @@ static void test_shards(void)
         buf_free(&b[i]);
 }
 
+/* The same model with another tensor in place of "a". */
+static void test_view(const struct gguf *g)
+{
+    static const unsigned char other[64 * 6];
+    struct gguf_instead instead = {0, GGUF_T_Q4_0, other};
+    const struct gguf_tensor *a, *b = gguf_tensor(g, "b");
+    struct err e = {0};
+    struct gguf *v;
+    int64_t i = 0;
+
+    if (!ok(!gguf_open_view(&v, g, &instead, 1, &e), "a view opens: %s", e.msg))
+        return;
+    a = gguf_tensor(v, "a");
+    ok(a && a == gguf_tensor_at(v, 0) && a->type == GGUF_T_Q4_0 &&
+           a->p == other && a->bytes == 12 * 18 && a->ne[1] == 2,
+       "a tensor is another there");
+    ok(gguf_tensor(g, "a")->type == GGUF_T_F32, "and not in the model");
+    ok(gguf_ntensor(v) == 3 && gguf_tensor(v, "b")->p == b->p &&
+           gguf_get_int(&i, v, "i8", -9, 9, &e) == 1 && i == -1 &&
+           gguf_nkey(v) == gguf_nkey(g) && !gguf_mapped(v),
+       "all else is the model's");
+    gguf_close(v);
+    ok(gguf_tensor(g, "b") == b && gguf_nkey(g), "which stays");
+    instead.type = GGUF_T_Q4_K;
+    ok(gguf_open_view(&v, g, &instead, 1, &e) && !v && e.code == ERR_FORMAT,
+       "its rows must be whole blocks: %s", e.msg);
+}
+
 static double now(void)
 {
     struct timespec t;
@@ -486,6 +514,7 @@ int main(void)
         return tap_done();
     test_getters(g);
     test_tensors(g);
+    test_view(g);
     ok(!gguf_bad_blocks(&first, gguf_tensor(g, "a")), "zeros are finite");
     ok(!gguf_gaps(g, 0) && !gguf_trailing(g, 0), "nothing left over");
     gguf_close(g);
