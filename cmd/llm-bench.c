@@ -203,6 +203,8 @@ static int one_model(const char *operand, struct err *e)
         }
         rc = rc ? rc : bench_tokens(&bench, &lists, t.threads, e);
     }
+    if (show_end(&bench))
+        rc = -1; /* as cli_finish() will say */
     bench_model_close(&m);
     return rc;
 }

@@ -113,7 +113,8 @@ setup() {
 
 @test "text and markdown" {
     llm-bench "${few[@]}" --only prefill,decode m.gguf >text
-    [ "$(wc -l <text)" -eq 5 ]
+    [ "$(wc -l <text)" -eq 7 ]
+    grep -qE '^weights: [0-9.]+ MB packed(, in 2 MB pages)?, [0-9.]+ MB as in the file$' text
     grep -q '^m.gguf: [0-9.]* MB of tensors; llmutils ' text
     grep -qE '^prefill +16 +0 +1 +[0-9]+ +[0-9.]+ tokens/s +[0-9.]+-[0-9.]+ ' text
     grep -qE '^decode +4 +0 +1 ' text
@@ -139,7 +140,7 @@ verdict() {
     changed '.runs |= map(. * 1000) | .median *= 1000'
     [ "$(verdict)" = "slower true" ]
     run -1 --separate-stderr llm-bench "${few[@]}" -r 5 --only decode --baseline before --fail-on-regression m.gguf
-    [[ $output == *"% slower" ]]
+    [[ $output == *"% slower"* ]]
     run -0 llm-bench "${few[@]}" -r 5 --only decode --baseline before m.gguf
     # Too few runs to be sure; none at all; no more than noise.
     changed '.runs |= (map(. * 1000) | .[:2]) | .median *= 1000'

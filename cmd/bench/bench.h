@@ -196,7 +196,9 @@ json_t *baseline_read(const char *path);
 /* Add what has become of O since then; 1: it is slower, 2: not known. */
 int baseline_judge(json_t *o, const struct bench *b, struct err *e);
 
+/* What is said before, and after, all tests of a model. */
 int show_begin(const struct bench *b);
+int show_end(const struct bench *b);
 int show_put(const struct bench *b, const json_t *o, struct err *e);
 
 #endif

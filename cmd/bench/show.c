@@ -237,6 +237,19 @@ int show_begin(const struct bench *b)
     return fflush(stdout);
 }
 
+int show_end(const struct bench *b)
+{
+    const struct be_stats *s = &b->model->stats;
+
+    if (b->as == SHOW_JSON || !(s->packed || s->mapped))
+        return 0;
+    printf("%sweights: %.1f MB packed%s%s, %.1f MB as in the file\n\n",
+           b->as == SHOW_MARKDOWN ? "\n" : "", (double)s->packed * 1e-6,
+           s->shared ? ", shared" : "", s->large_pages ? ", in 2 MB pages" : "",
+           (double)s->mapped * 1e-6);
+    return fflush(stdout);
+}
+
 int show_put(const struct bench *b, const json_t *o, struct err *e)
 {
     char text[NCOLUMN][CELL];
