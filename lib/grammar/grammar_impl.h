@@ -83,10 +83,10 @@ enum {
     MAX_NODES = 1000000,
     MAX_PLACES = 2000000,
     MAX_EDGES = 4000000,
-    MAX_CONFIGS = 20000,    /* of a state */
-    MAX_DEPTH = 100000,     /* of a stack */
-    MAX_STEPS = 200000,     /* from a state to the next */
-    MAX_WORK = 12000000,    /* steps to all states; and for each of them: */
+    MAX_CONFIGS = 20000, /* of a state */
+    MAX_DEPTH = 100000,  /* of a stack */
+    MAX_STEPS = 200000,  /* from a state to the next */
+    MAX_WORK = 12000000, /* steps to all states; and for each of them: */
     STATE_WORK = 1000,
     MAX_MEMORY = 80u << 20, /* of states */
     MASK_SLOTS = 128,       /* masks kept */
