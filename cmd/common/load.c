@@ -231,4 +231,7 @@ void load_report(const struct load *l)
          s.threads, batch, s.isa, (double)s.packed / 1e6,
          s.shared ? ", shared" : "", s.large_pages ? ", large pages" : "",
          (double)s.mapped / 1e6, (double)l->kv_bytes / 1e6);
+    for (int i = 0; i < l->loras.n; i++)
+        warn("adapter %s: %s, times %g", l->loras.name[i],
+             gguf_path(l->loras.gguf[i]), (double)l->loras.v[i].scale);
 }

@@ -510,6 +510,59 @@ static void check_types(void)
     m_free(&m);
 }
 
+/* A byte of the head changed: refused, or it runs. */
+static void check_mutants(void)
+{
+    enum { MUTANTS = 600 };
+    static const float scale[1] = {1};
+    static struct tiny m, dice;
+    static struct low low;
+    struct model_adapter with = {.scale = scale[0]};
+    struct model_opts o = {.adapter = &with, .nadapter = 1};
+    struct gguf *g = NULL, *bad = NULL;
+    struct be *be = NULL;
+    struct err e = {0};
+    struct gguf_str model, file;
+    int opened = 0, refused = 0;
+
+    dice.seed = 5;
+    m_make(&m, &m_archs[0], 5);
+    low_make(&low, &m, 4, "blk.0", 1);
+    model = m_pack(&m);
+    file = low_pack(&low);
+    ok(!gguf_open_memory(&g, "tiny.gguf", &model, 1, &e), "a model %s", e.msg);
+    for (int i = 0; i < MUTANTS; i++) {
+        double r = (m_random(&dice) + 1) / 2;
+        unsigned char *p = low.file.p + (size_t)(r * 1200), was = *p;
+        struct adapter *a = NULL;
+        struct model *x = NULL;
+
+        e = (struct err){0};
+        *p = (unsigned char)(m_random(&dice) * 128 + 128);
+        if (gguf_open_memory(&bad, "low.gguf", &file, 1, &e) ||
+            adapter_open(&a, bad, &e) || be_open(&be, "cpu", &one_thread, &e)) {
+            refused += e.code == ERR_FORMAT || e.code == ERR_UNSUPPORTED;
+        } else {
+            with.a = a;
+            if (model_open(&x, g, be, &o, &e))
+                refused += e.code == ERR_FORMAT || e.code == ERR_UNSUPPORTED;
+            else
+                opened++;
+            model_close(x);
+            be_close(be);
+        }
+        adapter_close(a);
+        gguf_close(bad);
+        bad = NULL;
+        *p = was;
+    }
+    ok(opened && refused && opened + refused == MUTANTS,
+       "of %d mutants %d open, %d are refused", MUTANTS, opened, refused);
+    gguf_close(g);
+    low_free(&low);
+    m_free(&m);
+}
+
 int main(void)
 {
     for (int i = 0; i < M_NARCH; i++)
@@ -520,5 +573,6 @@ int main(void)
     check_pages();
     check_refused();
     check_types();
+    check_mutants();
     return tap_done();
 }
