@@ -195,7 +195,7 @@ static void open_output(void)
         io_form(form);
         io_stream(&cli, &prog.out);
         if (prog.out)
-            model_header(prog.out, cli.prog, prog.load.gguf);
+            load_header(prog.out, cli.prog, &prog.load);
         return;
     }
     io_output();

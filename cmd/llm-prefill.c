@@ -13,7 +13,6 @@
 #include "cmd/common/model.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/state.h"
-#include "cmd/common/wanted.h"
 
 static struct prefill run = {.chunk = RUN_CHUNK};
 static int all_logits, no_kv, no_logits, zstd, quiet, verbose;
@@ -62,9 +61,7 @@ static int on_set(void *arg, struct prompt *p, const struct wire_rec *r,
                   struct err *e)
 {
     (void)arg;
-    return wanted_has(r, "lora")
-               ? lora_choose(p->data, &run.load.loras, run.load.model, r, e)
-               : 0;
+    return lora_set(p->data, &run.load.loras, run.load.model, r, e);
 }
 
 /* ---- sequences ---- */
@@ -184,7 +181,7 @@ int main(int argc, char **argv)
         die(&e);
     io_stream(&cli, &run.out);
     if (run.out)
-        model_header(run.out, cli.prog, run.load.gguf);
+        load_header(run.out, cli.prog, &run.load);
     st = io_each(argv + i, argc - i, input, NULL);
     /* After an error, too: whoever writes to a FIFO waits for its reader. */
     if (follow && follow_file(&e)) {

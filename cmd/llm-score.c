@@ -180,7 +180,7 @@ int main(int argc, char **argv)
     if (save)
         prog.saving = saving_open(save, cli.prog, prog.load.gguf);
     if (prog.out)
-        model_header(prog.out, cli.prog, prog.load.gguf);
+        load_header(prog.out, cli.prog, &prog.load);
     base = (char *)(uintptr_t)prog.base;
     data = i < argc ? argv[i] : "-";
     st = io_each(base ? &base : argv + i, base ? 1 : argc - i,

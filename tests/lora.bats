@@ -236,6 +236,52 @@ draw=(--seed 5 -n 9 --ignore-eos --logprobs 2 -f json)
     jq -se '.[-1] | .kl > 0.001 and .ppl != .base_ppl' got
     llm-score -f json --logprobs -1 --against m.gguf --lora a.gguf:0 m.gguf in |
         jq -se '.[-1].kl == 0'
+    # By sequence: those without are no further away than nothing.
+    {
+        echo '{"t":"set","s":1,"lora":[]}'
+        seq_prompt 0 40
+        seq_prompt 0 40 | sed 's/"s":0/"s":1/'
+        echo '{"t":"set","s":2,"lora":[{"name":"a","scale":0.5}]}'
+        seq_prompt 0 40 | sed 's/"s":0/"s":2/'
+        echo '{"t":"set","s":3,"lora":[{"name":"b"}]}'
+        S=3 prompt 1 2 3
+    } >in
+    run -3 --separate-stderr llm-score -f json --logprobs -1 --against m.gguf --lora a.gguf m.gguf in
+    [ "$stderr" = "llm-score: sequence 3: lora: no adapter 'b' was loaded" ]
+    jq -sce 'map(select(.t == "score" and has("s"))) | sort_by(.s) | map(.kl) |
+        .[0] > .[2] and .[2] > .[1] and .[1] == 0' <<<"$output"
+    llm-score -f json --logprobs -1 --lora a.gguf:0.5 m.gguf <(seq_prompt 0 40) >half
+    [ "$(jq 'select(.s == 0).ppl | values' half)" = "$(jq 'select(.s == 2).ppl | values' <<<"$output")" ]
+}
+
+@test "llm-embed: an adapter for all, and by sequence" {
+    seq_prompt 0 30 >in
+    for pool in mean last; do
+        how=(--pooling $pool -f json)
+        llm-embed "${how[@]}" m.gguf in | jq -c 'select(.t == "embedding").v' >bare
+        llm-embed "${how[@]}" --lora a.gguf m.gguf in | jq -c 'select(.t == "embedding").v' >with
+        run -1 cmp -s bare with
+        {
+            echo '{"t":"set","s":1,"lora":[]}'
+            cat in
+            sed 's/"s":0/"s":1/' in
+        } >both
+        llm-embed "${how[@]}" -b 2 --lora a.gguf m.gguf both | jq -c 'select(.t == "embedding").v' |
+            cmp - <(cat bare with)
+    done
+}
+
+@test "the header of what is written says which adapters" {
+    local id
+
+    prompt 1 2 3 >in
+    llm-decode -n 1 -f json m.gguf in | jq -se '.[0].model | has("adapters") | not'
+    id=$(llm-decode -n 1 -f json --lora a.gguf --lora b.gguf:0 m.gguf in | jq -sr '.[0].model.adapters')
+    [[ $id == ????????????????????????????????:1 ]]
+    llm-decode -n 1 -f json --lora a.gguf --lora b.gguf:-0.5 m.gguf in >out
+    [ "$(jq -sr '.[0].model.adapters' out)" = "$(llm-prefill -f json --lora a.gguf --lora b.gguf:-.5 \
+        m.gguf in | jq -r 'select(.part == "head").adapters')" ]
+    [[ $(jq -sr '.[0].model.adapters' out) == "$id",????????????????????????????????:-0.5 ]]
 }
 
 @test "adapters that are none, or not of the model" {

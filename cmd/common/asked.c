@@ -113,7 +113,7 @@ static int set_lora(void *arg, const struct wire_rec *r, const char *key,
     struct asked *q = arg;
 
     (void)key;
-    return lora_choose(&q->lora, &q->load->loras, q->load->model, r, e);
+    return lora_set(&q->lora, &q->load->loras, q->load->model, r, e);
 }
 
 int asked_set(struct asked *q, const struct wire_rec *r, struct err *e)

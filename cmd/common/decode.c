@@ -375,7 +375,7 @@ int decode_main(const struct cli *c, int argc, char **argv,
     io_stream(cli, &prog.answers.out);
     prog.answers.text.newline = !prog.answers.out;
     if (prog.answers.out)
-        model_header(prog.answers.out, cli->prog, prog.load.gguf);
+        load_header(prog.answers.out, cli->prog, &prog.load);
     signal(SIGINT, on_interrupt);
     st = io_each(argv + i, argc - i, input, NULL);
     if (verbose)

@@ -209,6 +209,20 @@ void load_close(struct load *l)
     gguf_close(l->gguf);
 }
 
+int load_header_try(struct wire_out *w, const char *by, const struct load *l,
+                    struct err *e)
+{
+    return model_header_with(w, by, l->gguf, model_kv(l->model)->adapt.text, e);
+}
+
+void load_header(struct wire_out *w, const char *by, const struct load *l)
+{
+    struct err e = {0};
+
+    if (load_header_try(w, by, l, &e))
+        die(&e);
+}
+
 void load_note(struct load *l)
 {
     struct kv_stats k;

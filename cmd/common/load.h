@@ -57,6 +57,11 @@ void load_plain(struct load *l, const struct cli *c, const char *operand,
                 int nseq, int chunk, bool slide);
 void load_close(struct load *l);
 
+/* The header of a stream that program BY makes with it; the second exits when
+ * that fails. */
+int load_header_try(struct wire_out *w, const char *by, const struct load *l,
+                    struct err *e);
+void load_header(struct wire_out *w, const char *by, const struct load *l);
 /* See how much the KV cache holds. */
 void load_note(struct load *l);
 /* A line on stderr: threads, instruction set, bytes of weights and KV. */

@@ -199,17 +199,26 @@ static int one(float *scale, bool *seen, const struct loras *l, json_t *v,
     return 0;
 }
 
-int lora_choose(struct lora_choice *c, const struct loras *l,
-                const struct model *m, const struct wire_rec *r, struct err *e)
+int lora_set(struct lora_choice *c, const struct loras *l,
+             const struct model *m, const struct wire_rec *r, struct err *e)
 {
     bool seen[MODEL_MAX_ADAPTERS] = {false};
-    float *scale = calloc((size_t)l->n + 1, sizeof *scale);
-    json_t *v = scale ? wanted_json(r, "lora", e) : NULL;
-    int rc = scale ? 0 : err_nomem(e);
+    float *scale;
+    json_t *v;
+    int rc = 0;
 
-    if (!rc && !v)
-        rc = -1;
-    else if (!rc && !json_is_array(v))
+    if (!wanted_has(r, "lora"))
+        return 0;
+    if (!(v = wanted_json(r, "lora", e)))
+        return -1;
+    if (json_is_null(v)) {
+        json_decref(v);
+        return 0;
+    }
+    scale = calloc((size_t)l->n + 1, sizeof *scale);
+    if (!scale)
+        rc = err_nomem(e);
+    else if (!json_is_array(v))
         rc = err_set(e, ERR_FORMAT, "lora: no array");
     for (size_t i = 0; !rc && i < json_array_size(v); i++)
         rc = one(scale, seen, l, json_array_get(v, i), e);

@@ -67,6 +67,12 @@ struct gguf *model_operand(const char *operand)
 int model_header_try(struct wire_out *w, const char *by, const struct gguf *g,
                      struct err *e)
 {
+    return model_header_with(w, by, g, NULL, e);
+}
+
+int model_header_with(struct wire_out *w, const char *by, const struct gguf *g,
+                      const char *adapters, struct err *e)
+{
     char id[33], vocab[33], name[256] = "";
     struct wire_header h = {
         .by = by, .path = gguf_path(g), .id = id, .vocab = vocab};
@@ -78,6 +84,8 @@ int model_header_try(struct wire_out *w, const char *by, const struct gguf *g,
         snprintf(name, sizeof name, "%.*s", (int)(s.n < 255 ? s.n : 255), s.p);
         h.name = name;
     }
+    if (adapters && *adapters)
+        h.adapters = adapters;
     return wire_put_header(w, &h, e);
 }
 

@@ -19,5 +19,8 @@ int model_try(struct gguf **g, const char *operand, struct err *e);
 int model_header_try(struct wire_out *w, const char *by, const struct gguf *g,
                      struct err *e);
 void model_header(struct wire_out *w, const char *by, const struct gguf *g);
+/* With ADAPTERS, kv_adapt's text, or NULL. */
+int model_header_with(struct wire_out *w, const char *by, const struct gguf *g,
+                      const char *adapters, struct err *e);
 
 #endif

@@ -114,7 +114,7 @@ static int write_to(int fd, const char *path, const char *by,
     if (wire_out_open(&w, fd, WIRE_CBOR, e))
         return -1;
     wire_out_name(w, path);
-    rc = model_header_try(w, by, l->gguf, e);
+    rc = load_header_try(w, by, l, e);
     if (!rc)
         rc = kv_save(w, 0, s, flags, e);
     return wire_out_close(w, e) ? -1 : rc;

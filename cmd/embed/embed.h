@@ -118,6 +118,7 @@ int vector_query(struct program *p, struct err *e);
 
 /* The data of a prompt: what its stream says besides. */
 struct given {
+    struct lora_choice lora;
     json_t *id;
     float *v; /* N numbers, or NULL */
     size_t n;

@@ -13,6 +13,7 @@ static void given_free(void *data)
     struct given *g = data;
 
     json_decref(g->id);
+    lora_choice_fini(&g->lora);
     free(g->v);
     free(g);
 }
@@ -25,20 +26,30 @@ static int on_open(void *arg, struct prompt *q, struct err *e)
     return q->data ? 0 : err_nomem(e);
 }
 
-static int on_set(void *arg, struct prompt *q, const struct wire_rec *r,
-                  struct err *e)
+static int take_id(struct prompt *q, const struct wire_rec *r, struct err *e)
 {
     struct given *g = q->data;
     struct buf text = {0};
     int got = wire_get_json(&text, r, "id", e);
 
-    (void)arg;
     if (got > 0) {
         json_decref(g->id);
         g->id = json_loadb((const char *)text.p, text.n, JSON_DECODE_ANY, NULL);
     }
     buf_free(&text);
     return got < 0 ? -1 : 0;
+}
+
+static int on_set(void *arg, struct prompt *q, const struct wire_rec *r,
+                  struct err *e)
+{
+    const struct program *p = arg;
+    struct given *g = q->data;
+
+    return take_id(q, r, e) ||
+                   lora_set(&g->lora, &p->load.loras, p->load.model, r, e)
+               ? -1
+               : 0;
 }
 
 /* A vector of earlier is compared, and else passed on. */
@@ -51,7 +62,7 @@ static int on_other(void *arg, struct prompt *q, const struct wire_rec *r,
 
     if (!p->similar.p || strcmp(r->t, "embedding"))
         return 0;
-    if (wire_get_embedding(&x, r, e) || on_set(arg, q, r, e))
+    if (wire_get_embedding(&x, r, e) || take_id(q, r, e))
         return -1;
     if (x.has_pos || g->v)
         return err_set(e, ERR_FORMAT, "it has more than one vector");

@@ -193,6 +193,7 @@ static int use_prompt(struct program *p, struct vector *x, struct err *e)
     if (!q->n)
         return err_set(e, ERR_FORMAT, "there are no tokens to embed");
     unit_tokens(p, &x->item, &x->unit, q->ids, q->n);
+    x->unit.job.adapt = lora_chosen(&g->lora);
     return 0;
 }
 

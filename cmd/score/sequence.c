@@ -11,6 +11,12 @@
 
 enum { PIECE = 512 }; /* tokens of a record */
 
+/* What comes with a sequence. */
+struct given {
+    struct kept_list kept;
+    struct lora_choice lora;
+};
+
 struct window {
     struct score_job job;
     struct place place;
@@ -53,12 +59,14 @@ static void sequence_free(struct item *it)
 static int fill(struct sequence *s, struct window *w, int start, int end,
                 int seen, bool bos, struct err *e)
 {
+    const struct given *given = s->prompt->data;
     int add = start && bos;
 
     w->place = (struct place){&s->item, &s->scored, start - add};
     w->job = (struct score_job){.tok = s->prompt->ids + start,
                                 .n = end - start + add,
                                 .from = seen - start + add,
+                                .adapt = lora_chosen(&given->lora),
                                 .data = &w->place};
     if (w->job.from < s->w.skip)
         w->job.from = s->w.skip;
@@ -263,27 +271,39 @@ static int sequence_tell(struct program *p, struct item *it, struct err *e)
 
 /* ---- the input ---- */
 
-static void kept_free(void *data)
+static void given_free(void *data)
 {
-    struct kept_list *l = data;
+    struct given *g = data;
 
-    buf_free(&l->blocks);
-    free(l);
+    buf_free(&g->kept.blocks);
+    lora_choice_fini(&g->lora);
+    free(g);
 }
 
 static int on_open(void *arg, struct prompt *q, struct err *e)
 {
     (void)arg;
-    q->data = calloc(1, sizeof(struct kept_list));
-    q->free_data = kept_free;
+    q->data = calloc(1, sizeof(struct given));
+    q->free_data = given_free;
     return q->data ? 0 : err_nomem(e);
+}
+
+static int on_set(void *arg, struct prompt *q, const struct wire_rec *r,
+                  struct err *e)
+{
+    struct program *p = arg;
+    struct given *g = q->data;
+
+    return lora_set(&g->lora, &p->load.loras, p->load.model, r, e);
 }
 
 static int on_other(void *arg, struct prompt *q, const struct wire_rec *r,
                     struct err *e)
 {
+    struct given *g = q->data;
+
     (void)arg;
-    return kept_add(q->data, r, e);
+    return kept_add(&g->kept, r, e);
 }
 
 static int add(struct program *p, struct prompt *q, struct err *e)
@@ -297,7 +317,7 @@ static int add(struct program *p, struct prompt *q, struct err *e)
     s->item.tell = sequence_tell;
     s->item.free = sequence_free;
     s->prompt = q;
-    s->kept = *(struct kept_list *)q->data;
+    s->kept = ((struct given *)q->data)->kept;
     item_add(p, &s->item);
     if (prepare(p, s, &s->item.failed)) {
         if (s->item.failed.code != ERR_NOMEM)
@@ -315,6 +335,8 @@ int sequence_input(void *program, int fd, const char *name, struct err *e)
 {
     struct program *p = program;
     struct prompts_use use = {.open = on_open,
+                              .set = on_set,
+                              .arg = p,
                               .other = p->base ? on_other : NULL,
                               .vocab = p->load.vocab};
     struct err failed = {0};

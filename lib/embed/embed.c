@@ -208,16 +208,17 @@ static int begin(struct embed *s, struct embed_job *job, struct err *e)
         s->pool == MODEL_POOL_MEAN ? calloc(s->in, sizeof *job->sum) : NULL;
     if (!job->v || (s->pool == MODEL_POOL_MEAN && !job->sum))
         return err_nomem(e);
+    job->kv = kv_seq_new(s->c.kv);
+    if (!job->kv || (job->adapt && kv_seq_adapt(job->kv, job->adapt, NULL)))
+        return err_nomem(e);
     /* Where it is the last token alone that counts, what another list has begun
      * with in the same way need not be read again. */
     if (s->pool == MODEL_POOL_LAST && !s->both) {
         if (step_begin(s->c.kv, &job->kv, job->tok, job->n, e))
             return -1;
         job->read = kv_seq_n(job->kv);
-        return 0;
     }
-    job->kv = kv_seq_new(s->c.kv);
-    return job->kv ? 0 : err_nomem(e);
+    return 0;
 }
 
 static int admit(struct embed *s, struct err *e)

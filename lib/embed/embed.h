@@ -21,6 +21,8 @@ struct embed_job {
     const int32_t *tok;  /* N tokens, at least 1; the caller's until its end */
     const int32_t *type; /* of each; NULL: all 0 */
     int n;
+    /* What it is read with, the caller's until its end; NULL: as ever. */
+    const struct kv_adapt *adapt;
     void *data; /* the caller's */
     /* At its end: ROWS vectors of embed_width() floats each, which are the
      * caller's to free; NULL when it failed. */

@@ -185,7 +185,8 @@ static int begin(struct score *s, struct score_job *job, struct err *e)
         struct kv_seq *from = job->begin ? job->begin->kv[m] : NULL;
 
         job->kv[m] = from ? kv_seq_fork(from) : kv_seq_new(s->c.kv[m]);
-        if (!job->kv[m])
+        if (!job->kv[m] ||
+            (!m && job->adapt && kv_seq_adapt(job->kv[m], job->adapt, NULL)))
             return err_nomem(e);
     }
     job->read = job->begin ? job->begin->n : 0;

@@ -24,7 +24,10 @@ struct score_job {
                   score_drop() */
     struct score_job *begin; /* such a job that has ended, whose tokens are the
                                 first of this one; or NULL */
-    void *data;              /* the caller's */
+    /* What model[0] reads it with, the caller's until its end; NULL: as ever.
+     * One that begins with another has what that has. */
+    const struct kv_adapt *adapt;
+    void *data; /* the caller's */
     /* private */
     struct kv_seq *kv[2];
     int read;

@@ -278,11 +278,13 @@ int wire_put_header(struct wire_out *w, const struct wire_header *h,
     wire_put_key(b, "llm");
     wire_put_uint(b, WIRE_VERSION);
     wire_put_key(b, "model");
-    wire_put_map(b, !!h->id + !!h->name + !!h->path + (size_t) !!h->vocab);
+    wire_put_map(b, !!h->id + !!h->name + !!h->path + !!h->vocab +
+                        (size_t) !!h->adapters);
     put_str(b, "id", h->id);
     put_str(b, "name", h->name);
     put_str(b, "path", h->path);
     put_str(b, "vocab", h->vocab);
+    put_str(b, "adapters", h->adapters);
     return emit(w, e);
 }
 

@@ -135,10 +135,12 @@ static int load_header(struct wire_in *in, struct wire_rec *rec, struct err *e)
         return -1;
     r = opt_map(in, &map, rec->map, "model", e);
     if (r < 0 ||
-        (r && (opt_cstr(&h->path, &in->sub, map, "path", &in->head, e) ||
-               opt_cstr(&h->name, &in->sub, map, "name", &in->head, e) ||
-               opt_cstr(&h->id, &in->sub, map, "id", &in->head, e) ||
-               opt_cstr(&h->vocab, &in->sub, map, "vocab", &in->head, e))))
+        (r &&
+         (opt_cstr(&h->path, &in->sub, map, "path", &in->head, e) ||
+          opt_cstr(&h->name, &in->sub, map, "name", &in->head, e) ||
+          opt_cstr(&h->id, &in->sub, map, "id", &in->head, e) ||
+          opt_cstr(&h->vocab, &in->sub, map, "vocab", &in->head, e) ||
+          opt_cstr(&h->adapters, &in->sub, map, "adapters", &in->head, e))))
         return -1;
     in->has_header = true;
     rec->kind = WIRE_HEADER;

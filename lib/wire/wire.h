@@ -39,11 +39,12 @@ enum {
 
 /* The first record.  Strings may be NULL when unknown. */
 struct wire_header {
-    const char *by;    /* the program that writes */
-    const char *path;  /* the model file */
-    const char *name;  /* general.name, UTF-8 */
-    const char *id;    /* gguf_model_id() */
-    const char *vocab; /* gguf_vocab_id() */
+    const char *by;       /* the program that writes */
+    const char *path;     /* the model file */
+    const char *name;     /* general.name, UTF-8 */
+    const char *id;       /* gguf_model_id() */
+    const char *vocab;    /* gguf_vocab_id() */
+    const char *adapters; /* kv_adapt's text, of who says nothing else */
 };
 
 enum wire_kind {
