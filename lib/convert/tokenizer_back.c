@@ -123,6 +123,18 @@ bool hf_back_is_added(const struct back *b, uint32_t id, bool *special)
     return !hf_back_is_hole(b, id) && (*special || type == TOK_USER_DEFINED);
 }
 
+/* Does a key name it?  Then tokenizer_config.json does. */
+static bool has_role(const struct back *b, uint32_t id)
+{
+    int64_t is;
+
+    for (int r = 0; r < HF_NROLE; r++)
+        if (gguf_get_int(&is, b->g, hf_roles[r].key, 0, UINT32_MAX, NULL) > 0 &&
+            is == id)
+            return true;
+    return false;
+}
+
 /* The type that it gets when the folder is read. */
 static enum tok_type type_there(const struct back *b, uint32_t id)
 {
@@ -134,6 +146,8 @@ static enum tok_type type_there(const struct back *b, uint32_t id)
         return TOK_UNKNOWN;
     if (hf_back_is_added(b, id, &special))
         return hf_added_type(s.p, s.n, special);
+    if (!hole && has_role(b, id))
+        return TOK_CONTROL;
     if (!strcmp(b->model, "llama"))
         return hole ? TOK_UNUSED : type;
     if (hole)

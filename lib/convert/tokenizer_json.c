@@ -367,14 +367,17 @@ static int read_unigram(struct hf *h, const json_t *model, struct err *e)
         json_integer_value(unk) >= h->voc.n)
         return err_set(e, ERR_FORMAT, "model.unk_id: no token");
     h->role[HF_UNK] = json_integer_value(unk);
-    h->voc.t[h->role[HF_UNK]].type = TOK_UNKNOWN;
     h->model = "t5";
     snprintf(h->pre, sizeof h->pre, "default");
     h->scores = true;
     h->pad_score = -10000;
     h->space_prefix = pre.seen & PRE_PREFIX || norm.seen & NORM_PREPEND;
     h->shrink = pre.seen & PRE_WSPLIT || norm.seen & NORM_SHRINK;
-    return hf_added_tokens(h, e);
+    if (hf_added_tokens(h, e))
+        return -1;
+    /* Even where it is listed as a special one. */
+    h->voc.t[h->role[HF_UNK]].type = TOK_UNKNOWN;
+    return 0;
 }
 
 /* ---- WordPiece ---- */

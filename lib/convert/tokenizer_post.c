@@ -58,9 +58,10 @@ static void by_name(struct hf *h)
         id = find(h, s);
         if (s && id < 0)
             hf_note(h, "%s: '%.80s' is no token", hf_roles[r].token, s);
-        if (id < 0 || h->role[r] >= 0)
+        if (id < 0)
             continue;
-        h->role[r] = id;
+        if (h->role[r] < 0)
+            h->role[r] = id;
         if (h->added || !h->voc.t[id].added)
             make_control(h, id);
     }
