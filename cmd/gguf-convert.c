@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * gguf-convert.c - models of Hugging Face as GGUF files. */
+ * gguf-convert.c - models of Hugging Face as GGUF files, and back. */
+#include <fcntl.h>
 #include <limits.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/cpu.h"
 #include "cmd/common/cli.h"
+#include "cmd/common/size.h"
 #include "cmd/convert/convert.h"
 
 static struct job job;
-static const char *type = "auto", *format = "text";
+static const char *type = "auto", *format = "text", *max_size;
 static int dry_run, no_tokenizer, quiet;
 static int threads = INT_MIN; /* not given */
 
@@ -15,18 +19,44 @@ static const struct cli_opt opts[] = {
     {'n', "dry-run", CLI_FLAG, &dry_run, NULL,
      "show what would become of each tensor, and write nothing"},
     {'f', "format", CLI_STR, &format, "text|json", "how --dry-run prints"},
+    {0, "max-size", CLI_STR, &max_size, "size",
+     "of a folder, no file of weights is larger, unless one tensor is"},
     {0, "name", CLI_STR, &job.want.name, "name", "what the model is called"},
     {0, "no-tokenizer", CLI_FLAG, &no_tokenizer, NULL,
      "leave the tokenizer out"},
-    {'o', "output", CLI_STR, &job.output, "file", "the GGUF"},
+    {'o', "output", CLI_STR, &job.output, "file", "the GGUF, or the folder"},
     {0, "outtype", CLI_STR, &type, "type",
      "the type of matrices: f32, f16, bf16, q8_0 or auto"},
     {'q', "quiet", CLI_FLAG, &quiet, NULL, "no notes and no progress"},
     {'t', "threads", CLI_INT, &threads, "count", "threads"},
     {0},
 };
-static const struct cli cli = {"gguf-convert", "folder",
-                               "make a GGUF of a Hugging Face model", opts};
+static const struct cli cli = {"gguf-convert", "model",
+                               "make a GGUF of a Hugging Face model, or back",
+                               opts};
+
+/* Does the file begin as a GGUF does?  A folder does not. */
+static bool is_gguf(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char magic[4] = "";
+    bool is = fd >= 0 && read(fd, magic, 4) == 4 && !memcmp(magic, "GGUF", 4);
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+static void only_back(void)
+{
+    if (job.want.name)
+        usage_error(&cli, "--name is for a GGUF to be made");
+    if (job.want.type == CONVERT_TO_Q8_0)
+        usage_error(&cli, "--outtype: a folder has no q8_0");
+    job.max_size = (uint64_t)5 << 30;
+    if (max_size && (!size_parse(&job.max_size, max_size) || !job.max_size))
+        usage_error(&cli, "--max-size: '%s' is no size", max_size);
+}
 
 static void options(int argc, char **argv, int i)
 {
@@ -36,8 +66,8 @@ static void options(int argc, char **argv, int i)
                                         "bf16", "q8_0", NULL};
 
     if (argc - i != 1)
-        usage_error(&cli, i == argc ? "no folder is named"
-                                    : "one folder, not several");
+        usage_error(&cli,
+                    i == argc ? "no model is named" : "one model, not several");
     if (!job.output == !dry_run)
         usage_error(&cli, "either --output or --dry-run is needed");
     if (threads != INT_MIN && (threads < 1 || threads > POOL_MAX))
@@ -54,5 +84,11 @@ static void options(int argc, char **argv, int i)
 int main(int argc, char **argv)
 {
     options(argc, argv, cli_parse(&cli, argc, argv));
+    if (is_gguf(job.input)) {
+        only_back();
+        return convert_to_folder(&job);
+    }
+    if (max_size)
+        usage_error(&cli, "--max-size is for a folder to be made");
     return convert_to_gguf(&job);
 }

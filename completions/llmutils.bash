@@ -53,11 +53,12 @@ _llmutils() {
         esac
         ;;
     gguf-convert)
-        opts='--dry-run --format --name --no-tokenizer --output --outtype --quiet --threads --help --version'
-        valued='-f --format --name -o --output --outtype -t --threads'
-        operands='folder'
+        opts='--dry-run --format --max-size --name --no-tokenizer --output --outtype --quiet --threads --help --version'
+        valued='-f --format --max-size --name -o --output --outtype -t --threads'
+        operands='model'
         case $prev in
         -f | --format) kind='words text json' ;;
+        --max-size) kind='size' ;;
         --name) kind='name' ;;
         -o | --output) kind='file' ;;
         --outtype) kind='type' ;;

@@ -9,12 +9,17 @@
 struct job {
     const char *input, *output;
     struct convert_want want;
+    uint64_t max_size; /* of a folder's file */
     int threads;
     bool dry_run, quiet, json;
 };
 
-/* A folder to a GGUF; the exit code. */
+/* A folder to a GGUF, and a GGUF to a folder; the exit code. */
 int convert_to_gguf(const struct job *j);
+int convert_to_folder(const struct job *j);
+
+/* Threads without signals: those are for the first one. */
+struct pool *convert_pool(int threads);
 
 /* What becomes of each tensor, on standard output. */
 void convert_show(const struct convert *c, const struct job *j);

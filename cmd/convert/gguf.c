@@ -16,8 +16,7 @@ static void progress(void *arg, uint64_t done, uint64_t all)
     progress_part(all ? (double)done / (double)all : 1);
 }
 
-/* Threads without signals: those are for the first one. */
-static struct pool *make_pool(int threads)
+struct pool *convert_pool(int threads)
 {
     struct err e = {0};
     struct pool *p;
@@ -34,7 +33,7 @@ static struct pool *make_pool(int threads)
 static int write_model(const struct convert *c, const struct job *j,
                        struct err *e)
 {
-    struct convert_run r = {.pool = make_pool(j->threads),
+    struct convert_run r = {.pool = convert_pool(j->threads),
                             .cpu = cpu_flags(),
                             .progress = progress};
     struct gguf_file *f;
