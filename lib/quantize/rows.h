@@ -318,13 +318,24 @@ static int64_t f16_row(void *to, const float *x, const float *w, int64_t n)
 {
     uint16_t *y = to;
     int64_t i = 0;
+    vi over = {0};
+    uint32_t lane[LANES], some = 0;
 
     (void)w;
-    for (; i + LANES <= n; i += LANES)
-        half_lanes(y + i, vf_load(x + i));
-    for (; i < n; i++)
+    for (; i + LANES <= n; i += LANES) {
+        vf v = vf_load(x + i);
+
+        over |= ((vi)v & 0x7fffffff) >= 0x477ff000;
+        half_lanes(y + i, v);
+    }
+    memcpy(lane, &over, sizeof over);
+    for (int k = 0; k < LANES; k++)
+        some |= lane[k];
+    for (; i < n; i++) {
         y[i] = f32_to_f16(x[i]);
-    for (i = 0; i < n; i++)
+        some |= !finite16(y[i]);
+    }
+    for (i = 0; some && i < n; i++)
         if (!finite16(y[i]))
             return i;
     return -1;
