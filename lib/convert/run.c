@@ -3,9 +3,11 @@
  * Weights, from the folder's maps to the file.  All tensors are cut into runs
  * of rows, which any thread reads, changes and writes to their place: what is
  * held in memory is a run for each thread. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "convert/convert_impl.h"
@@ -13,8 +15,8 @@
 #include "quantize/source.h"
 
 enum {
-    RUN = 1 << 18, /* elements that a thread holds: those of a row at most */
-    COPY = 8 << 20 /* bytes at a time of what stays as it is */
+    RUN = 1 << 18,  /* elements that a thread holds: those of a row at most */
+    COPY = 32 << 20 /* bytes at a time of what stays as it is */
 };
 
 /* Tensor I's first job is FIRST of all; each of its jobs is ROWS rows. */
@@ -23,12 +25,19 @@ struct span {
     uint64_t rows;
 };
 
+/* A file of the folder, open so that the system can copy from it. */
+struct source {
+    const char *path;
+    int fd;
+};
+
 struct work {
     const struct convert *c;
     const struct convert_run *r;
     const struct quantize *q;
     struct gguf_file *f;
     struct span *span;
+    struct buf sources; /* struct source */
     unsigned char *room;
     size_t each;   /* of ROOM, for a thread */
     uint64_t most; /* elements of a run */
@@ -179,6 +188,50 @@ static int change(const struct work *w, const struct convert_tensor *t,
         w->f, at, room, (size_t)(count / type->elems) * (size_t)type->bytes, e);
 }
 
+/* The file that T is in; below 0: only mapped. */
+static int fd_of(const struct work *w, const struct safetensors_tensor *t)
+{
+    const struct source *s = (const struct source *)(const void *)w->sources.p;
+
+    for (size_t i = 0; i < w->sources.n / sizeof *s; i++)
+        if (s[i].path == t->path)
+            return s[i].fd;
+    return -1;
+}
+
+static void open_sources(struct work *w)
+{
+    for (size_t i = 0; i < convert_n(w->c); i++) {
+        const struct convert_tensor *t = convert_at(w->c, i);
+
+        for (size_t k = 0; as_is(t) && k < t->npiece; k++) {
+            const char *path = t->piece[k].from->path;
+            struct source *s;
+
+            if (fd_of(w, t->piece[k].from) >= 0)
+                continue;
+            s = buf_add(&w->sources, sizeof *s);
+            if (!s)
+                return;
+            *s = (struct source){path, open(path, O_RDONLY | O_CLOEXEC)};
+            /* There may be more files than can be open at once. */
+            if (s->fd < 0) {
+                w->sources.n -= sizeof *s;
+                return;
+            }
+        }
+    }
+}
+
+static void close_sources(struct work *w)
+{
+    struct source *s = (struct source *)(void *)w->sources.p;
+
+    for (size_t i = 0; i < w->sources.n / sizeof *s; i++)
+        close(s[i].fd);
+    buf_free(&w->sources);
+}
+
 static int copy(const struct work *w, const struct convert_tensor *t,
                 uint64_t r, uint64_t n, struct err *e)
 {
@@ -188,8 +241,15 @@ static int copy(const struct work *w, const struct convert_tensor *t,
         const unsigned char *p = row_at(&k, &left, t, r);
         size_t bytes = row_bytes(t, k->from);
 
+        int fd = fd_of(w, k->from);
+
         left = left < n ? left : n;
-        if (gguf_file_put(w->f, t->at + r * bytes, p, (size_t)left * bytes, e))
+        if (fd < 0
+                ? gguf_file_put(w->f, t->at + r * bytes, p,
+                                (size_t)left * bytes, e)
+                : gguf_file_copy(w->f, t->at + r * bytes, fd, k->from->path,
+                                 k->from->offset + (uint64_t)(p - k->from->p),
+                                 left * bytes, e))
             return -1;
         r += left;
         n -= left;
@@ -315,8 +375,11 @@ int convert_write(const struct convert *c, struct gguf_file *f,
         w.room = malloc((size_t)pool_size(r->pool) * w.each + 1);
         rc = w.room ? 0 : err_nomem(e);
     }
-    if (!rc)
+    if (!rc) {
+        open_sources(&w);
         pool_run(r->pool, job, &w, njob);
+        close_sources(&w);
+    }
     pthread_mutex_destroy(&w.lock);
     free(w.span);
     free(w.room);

@@ -121,6 +121,7 @@ static int read_offsets(const struct entry *x, const json_t *v,
                        (unsigned long long)x->t->bytes,
                        dtypes[x->t->dtype].name);
     x->t->p = f->data + from;
+    x->t->offset = (uint64_t)(f->data - f->start) + from;
     return 0;
 }
 
@@ -236,7 +237,7 @@ static int read_tensors(struct safetensors *s, const struct safetensors_file *f,
 int safetensors_read(struct safetensors *s, const char *path,
                      const unsigned char *p, size_t n, struct err *e)
 {
-    struct safetensors_file f = {.path = path};
+    struct safetensors_file f = {.path = path, .start = p};
     uint64_t len;
     json_t *head;
     int rc;

@@ -68,7 +68,8 @@ struct safetensors_tensor {
     uint64_t n;                           /* elements */
     const unsigned char *p;               /* BYTES, little-endian, unaligned */
     uint64_t bytes;
-    const char *path; /* the file that it is in */
+    const char *path; /* the file that it is in: one pointer for each file */
+    uint64_t offset;  /* of P in it */
 };
 
 struct safetensors;

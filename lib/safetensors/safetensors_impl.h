@@ -19,7 +19,7 @@ struct safetensors {
 
 struct safetensors_file {
     const char *path;
-    const unsigned char *data; /* NDATA bytes */
+    const unsigned char *start, *data; /* the latter NDATA bytes */
     size_t ndata;
 };
 
