@@ -436,8 +436,8 @@ E2
 
 @test "wrong options" {
     fresh
-    fails 2 "no folder" gguf-convert -n
-    fails 2 "one folder" gguf-convert -n hf hf
+    fails 2 "no model" gguf-convert -n
+    fails 2 "one model" gguf-convert -n hf hf
     fails 2 "--output or --dry-run" gguf-convert hf
     fails 2 "--output or --dry-run" gguf-convert -n -o o.gguf hf
     fails 2 "outtype" gguf-convert --outtype q4_0 -n hf
