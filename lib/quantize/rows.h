@@ -9,17 +9,17 @@
 
 /* ---- super-blocks ---- */
 
-/* How much an error counts where nobody says: more for great weights.  Were all
- * the same, the least sum of squares would cut off the greatest, of which a
- * few in a model are what much hangs on. */
-static void own_weights(float *w, const float *x)
+/* How much an error counts where nobody says: more for great weights, and ALL
+ * for every one.  Were all the same, the least sum of squares would cut off the
+ * greatest, of which a few in a model are what much hangs on. */
+static void own_weights(float *w, const float *x, float all)
 {
     float sum = 0;
 
     for (int i = 0; i < WEIGHTS; i++)
         sum += x[i] * x[i];
     for (int i = 0; i < WEIGHTS; i++)
-        w[i] = 2 * sum / WEIGHTS + x[i] * x[i];
+        w[i] = all * sum / WEIGHTS + x[i] * x[i];
 }
 
 /* Weights as they count, none of them 0, about 1 each. */
@@ -71,7 +71,7 @@ LANE_FN int64_t super_row(void *to, const float *x, const float *w, int64_t n,
         if (w)
             given_weights(own, w + i);
         else
-            own_weights(own, x + i);
+            own_weights(own, x + i, f->all);
         transpose(xt, x + i, f->l.n);
         transpose(wt, own, f->l.n);
         super_search(&o, xt, wt, f);
@@ -82,35 +82,50 @@ LANE_FN int64_t super_row(void *to, const float *x, const float *w, int64_t n,
     return -1;
 }
 
-#define SUPER(name, bytes, ...)                                                \
+#define SUPER(name, put, bytes, ...)                                           \
     static int64_t name##_row(void *to, const float *x, const float *w,        \
                               int64_t n)                                       \
     {                                                                          \
         static const struct super_form f = {__VA_ARGS__};                      \
                                                                                \
-        return super_row(to, x, w, n, &f, bytes, put_##name);                  \
+        return super_row(to, x, w, n, &f, bytes, put);                         \
     }
 
 /* clang-format off */
-SUPER(q2_k, 84, .l = {.n = 16, .hi = 3, .from = -0.9f, .to = 0.7f,
-                      .trials = 12, .turns = 2},
-      .shi = 15, .mhi = 15, .rounds = 3, .reach = 1)
-SUPER(q3_k, 110, .l = {.n = 16, .lo = -4, .hi = 3, .from = -1.4f, .to = 0.6f,
-                       .trials = 10, .turns = 2},
-      .slo = -32, .shi = 31, .rounds = 3, .reach = 1)
-SUPER(q4_k, 144, .l = {.n = 32, .hi = 15, .from = -2, .to = 1, .trials = 12,
-                       .turns = 2},
-      .shi = 63, .mhi = 63, .rounds = 2, .reach = 1)
-SUPER(q5_k, 176, .l = {.n = 32, .hi = 31, .from = -2, .to = 1, .trials = 12,
-                       .turns = 2},
-      .shi = 63, .mhi = 63, .rounds = 2, .reach = 1)
-SUPER(q6_k, 210, .l = {.n = 16, .lo = -32, .hi = 31, .from = -1.5f, .to = 1,
-                       .trials = 12, .turns = 2},
-      .slo = -128, .shi = 127, .rounds = 2, .reach = 4)
-SUPER(iq4_xs, 136, .l = {.n = 32, .lo = -127, .hi = 113, .table = true,
-                         .from = -20, .to = 16, .trials = 10, .turns = 2},
-      .slo = -32, .shi = 31, .rounds = 2, .reach = 1)
+SUPER(q2_k, put_q2_k, 84,
+      .l = {.n = 16, .hi = 3, .from = -0.9f, .to = 0.7f, .trials = 12,
+            .turns = 2},
+      .shi = 15, .mhi = 15, .rounds = 3, .reach = 1, .all = 2)
+SUPER(q3_k_given, put_q3_k, 110,
+      .l = {.n = 16, .lo = -4, .hi = 3, .both = true, .from = -1.4f,
+            .to = 0.6f, .trials = 10, .turns = 2},
+      .slo = -32, .shi = 31, .rounds = 3, .reach = 1, .all = 2)
+SUPER(q3_k_own, put_q3_k, 110,
+      .l = {.n = 16, .lo = -4, .hi = 3, .from = -0.4f, .to = 0.4f, .trials = 9,
+            .turns = 2},
+      .slo = -32, .shi = 31, .rounds = 3, .reach = 1, .all = 1)
+SUPER(q4_k, put_q4_k, 144,
+      .l = {.n = 32, .hi = 15, .from = -2, .to = 1, .trials = 12, .turns = 2},
+      .shi = 63, .mhi = 63, .rounds = 2, .reach = 1, .all = 2)
+SUPER(q5_k, put_q5_k, 176,
+      .l = {.n = 32, .hi = 31, .from = -2, .to = 1, .trials = 12, .turns = 2},
+      .shi = 63, .mhi = 63, .rounds = 2, .reach = 1, .all = 2)
+SUPER(q6_k, put_q6_k, 210,
+      .l = {.n = 16, .lo = -32, .hi = 31, .from = -1.5f, .to = 1, .trials = 12,
+            .turns = 2},
+      .slo = -128, .shi = 127, .rounds = 2, .reach = 4, .all = 2)
+SUPER(iq4_xs, put_iq4_xs, 136,
+      .l = {.n = 32, .lo = -127, .hi = 113, .table = true, .both = true,
+            .from = -20, .to = 16, .trials = 10, .turns = 2},
+      .slo = -32, .shi = 31, .rounds = 2, .reach = 1, .all = 2)
 /* clang-format on */
+
+/* With 3 bits, scales that lose least squares cost a model more than those that
+ * have its greatest weights nearly right. */
+static int64_t q3_k_row(void *to, const float *x, const float *w, int64_t n)
+{
+    return w ? q3_k_given_row(to, x, w, n) : q3_k_own_row(to, x, w, n);
+}
 
 /* ---- blocks of 32, with weights ---- */
 
@@ -131,7 +146,7 @@ static void eight_load(struct eight *e, const float *x, const float *w, int n)
         memcpy(some, w, (size_t)n * BLOCK * sizeof *w);
         given_weights(own, some);
     } else {
-        own_weights(own, at);
+        own_weights(own, at, 2);
     }
     transpose(e->x, at, BLOCK);
     transpose(e->w, own, BLOCK);
@@ -223,10 +238,10 @@ LANE_FN int64_t eight_row(void *to, const float *x, const float *w, int64_t n,
     }
 
 /* clang-format off */
-EIGHT(q4_0, 18, 8, put_x0(p, x + i, 8), .lo = -8, .hi = 7, .from = -1.5f,
-      .to = 0.7f, .trials = 12, .turns = 2)
-EIGHT(q5_0, 22, 16, put_x0(p, x + i, 16), .lo = -16, .hi = 15, .from = -1.5f,
-      .to = 0.9f, .trials = 12, .turns = 2)
+EIGHT(q4_0, 18, 8, put_x0(p, x + i, 8), .lo = -8, .hi = 7, .both = true,
+      .from = -1.5f, .to = 0.7f, .trials = 12, .turns = 2)
+EIGHT(q5_0, 22, 16, put_x0(p, x + i, 16), .lo = -16, .hi = 15, .both = true,
+      .from = -1.5f, .to = 0.9f, .trials = 12, .turns = 2)
 EIGHT(q4_1, 20, 0, put_x1(p, x + i, 15), .hi = 15, .any_sign = true,
       .from = -2, .to = 0.9f, .trials = 14, .turns = 2)
 EIGHT(q5_1, 24, 0, put_x1(p, x + i, 31), .hi = 31, .any_sign = true,
@@ -239,6 +254,7 @@ static int64_t iq4_nl_row(void *to, const float *x, const float *w, int64_t n)
                                     .lo = -127,
                                     .hi = 113,
                                     .table = true,
+                                    .both = true,
                                     .from = -20,
                                     .to = 16,
                                     .trials = 12,

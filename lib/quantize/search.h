@@ -21,6 +21,8 @@ struct levels {
     int lo, hi;    /* levels are integers from lo to hi */
     bool table;    /* or those of IQ4_NL; then lo and hi are its ends */
     bool any_sign; /* an offset may be above 0 */
+    bool both;     /* the greatest weight may have the last level of either end;
+                      else that of the low one */
     /* Trials put the greatest weight at the last level and from FROM to TO
      * levels beyond it. */
     float from, to;
@@ -90,7 +92,7 @@ LANE_FN void sym_lanes(vf *d, vf *c, const float *x, const float *w,
             l->from + (l->to - l->from) * (float)k / (float)(l->trials - 1);
 
         sym_try(d, c, &gain, x, w, groups, inv * -(end + beyond), l);
-        if (l->hi < 16 || l->table) /* the other end is another choice */
+        if (l->both)
             sym_try(d, c, &gain, x, w, groups, inv * ((float)l->hi + beyond),
                     l);
     }

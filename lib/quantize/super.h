@@ -26,6 +26,7 @@ struct super_form {
     int mhi;      /* of their offsets, 0: none */
     int rounds;
     int reach; /* how far from its scale a group tries others in a round */
+    float all; /* how much all errors count where nobody says: own_weights() */
 };
 
 /* The half float nearest to A, but not 0 where A is not. */
