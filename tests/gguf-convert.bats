@@ -444,3 +444,22 @@ E2
     fails 2 "format" gguf-convert -n -f xml hf
     fails 2 "--threads: 0" gguf-convert -t 0 -n hf
 }
+
+@test "the part for texts of a model that sees, too" {
+    "$tools/mkhf" hf gemma3_text
+    config '{model_type: "gemma3", architectures: ["Gemma3ForConditionalGeneration"], vision_config: {"a":1}, text_config: (. | del(.architectures, .tie_word_embeddings))}'
+    tensors 'h = {"language_model." + k: v for k, v in h.items()}
+h["vision_tower.a.weight"] = ["F64", [3], bytes(24)]
+h["multi_modal_projector.b"] = ["F32", [2], bytes(8)]'
+    run -0 --separate-stderr gguf-convert --no-tokenizer -o a.gguf hf
+    [ "$stderr" = "gguf-convert: hf: left out: 2 tensors of parts that are not for texts" ]
+    "$tools/mkhf" alone gemma3_text
+    convert --no-tokenizer --name hf -o b.gguf alone
+    # The same weights but for their seeds, which are their names.
+    [ "$(gguf-inspect -f json a.gguf | jq -c '[.tensors[] | {name, shape, type}]')" = "$(gguf-inspect -f json b.gguf | jq -c '[.tensors[] | {name, shape, type}]')" ]
+    config '.tie_word_embeddings = false'
+    fails 3 "lm_head.weight' is missing" gguf-convert --no-tokenizer -n hf
+    tensors 'h["other_tower.x"] = ["F32", [1], bytes(4)]'
+    config '.tie_word_embeddings = true'
+    fails 4 "tensor 'other_tower.x' is not known" gguf-convert --no-tokenizer -n hf
+}

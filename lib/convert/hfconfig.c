@@ -70,12 +70,19 @@ static char *folder_of(const char *path)
                  : strdup(".");
 }
 
-/* Models of several parts, of which this is the one for texts. */
+/* Models of several parts, of which this is the one for texts.  Whether its
+ * output is the embedding the whole may say. */
 static json_t *text_part(json_t *file)
 {
-    json_t *j = json_object_get(file, "text_config");
+    static const char tied[] = "tie_word_embeddings";
+    json_t *j = json_object_get(file, "text_config"),
+           *tie = json_object_get(file, tied);
 
-    return json_is_object(j) ? j : NULL;
+    if (!json_is_object(j))
+        return NULL;
+    if (tie && !json_object_get(j, tied))
+        json_object_set(j, tied, tie);
+    return j;
 }
 
 int hfconfig_open(struct hfconfig *h, const char *path, struct err *e)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * mkhf FOLDER TYPE [f32|f16|bf16] [shards] [fused]: a small folder of the
- * model_type TYPE ("gemma-embedding" is the Gemma 3 that sees both ways); with
- * "big" instead of TYPE, a llama of some 1.5 GB. */
+ * model_type TYPE ("gemma-embedding" is the Gemma 3 that sees both ways). */
 #include "tests/tools/mkhf.h"
 
 int main(int argc, char **argv)
@@ -15,14 +14,9 @@ int main(int argc, char **argv)
         return 2;
     }
     k.dir = argv[1];
-    k.m = convert_model_find(strcmp(type, "big") ? type : "llama");
+    k.m = convert_model_find(type);
     if (!strcmp(type, "gemma-embedding"))
         k.m = convert_model_of(type, 0);
-    if (!strcmp(type, "big")) {
-        k.layers = 16;
-        k.embedding = 2048;
-        k.ff = 5632;
-    }
     for (int i = 3; i < argc; i++)
         if (!strcmp(argv[i], "bf16"))
             k.dtype = SAFETENSORS_BF16;

@@ -69,15 +69,6 @@ static void mkhf_sizes(struct mkhf *k)
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         k->size[(int)sizes[i].letter] = sizes[i].n;
-    if (k->layers)
-        k->size['L'] = k->layers;
-    if (k->embedding) {
-        k->size['D'] = k->embedding;
-        k->size['A'] = k->embedding / 64;
-        k->size['B'] = k->embedding / 64 / 4;
-        k->size['H'] = 64;
-        k->size['F'] = k->ff;
-    }
     for (size_t i = 0; k->m->keys[i]; i++)
         for (const struct convert_key *r = k->m->keys[i];
              r->config || r->key || r->letter; r++) {
