@@ -86,18 +86,8 @@ static void near(const struct made *m, const char *what, const float *got,
     free(want);
 }
 
-/* Sanitizers make plain C kernels too slow for all of them. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { WAYS = 4 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { WAYS = 4 };
-#else
-enum { WAYS = 7 };
-#endif
-#else
-enum { WAYS = 7 };
-#endif
+/* Plain C kernels come last. */
+enum { WAYS = SANITIZED ? 4 : 7 };
 
 static void test_type(const char *what, uint32_t type, double bound, int ways)
 {

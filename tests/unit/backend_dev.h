@@ -8,6 +8,19 @@
 
 enum { NPAGE = 40, ROW = 12 }; /* pages; of a sequence */
 
+/* Sanitizers make plain C kernels too slow for all ways of running. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+#else
+enum { SANITIZED = 0 };
+#endif
+
 struct dev {
     struct be *be;
     struct be_plan *plan;
