@@ -61,6 +61,8 @@ def measure(model, recipe, folder):
         "bytes": size, "load": round(os.getloadavg()[0], 2)}), flush=True)
 
 
-with tempfile.TemporaryDirectory(dir=os.path.join(os.environ.get("B", "build"), "bench")) as d:
+base = os.path.join(os.environ.get("B", "build"), "bench")
+os.makedirs(base, exist_ok=True)
+with tempfile.TemporaryDirectory(dir=base) as d:
     for name in RECIPES:
         measure(sys.argv[1], name, d)

@@ -156,9 +156,9 @@ static int within(struct search *s, const struct tried **best, struct err *e)
     }
     if (!*best)
         return err_set(e, ERR_UNSUPPORTED,
-                       "no mix of types loses as little as %g: the best has "
-                       "%.4g",
-                       bound, least(s)->kl.mean);
+                       "%s: no mix of types loses as little as %g: the best "
+                       "has %.4g",
+                       gguf_path(s->b.g), bound, least(s)->kl.mean);
     return 0;
 }
 
@@ -184,21 +184,21 @@ static int fitting(struct search *s, const struct mix *plain,
     *best = least(s);
     if (bound >= 0 && (*best)->kl.mean > bound)
         return err_set(e, ERR_UNSUPPORTED,
-                       "in this size the least loss is %.4g, and not %g",
-                       (*best)->kl.mean, bound);
+                       "%s: in this size the least loss is %.4g, and not %g",
+                       gguf_path(s->b.g), (*best)->kl.mean, bound);
     return 0;
 }
 
 /* A copy, whose choice is by losses of weights. */
 static int plain_mix(struct mix *to, const struct mix *m, uint64_t bytes,
-                     struct err *e)
+                     const char *path, struct err *e)
 {
     *to = *m;
     to->row = calloc(m->n + 1, sizeof *to->row);
     if (!to->row)
         return err_nomem(e);
     memcpy(to->row, m->row, m->n * sizeof *m->row);
-    return mix_choose(to, bytes, e);
+    return mix_choose(to, bytes, e) ? err_prefix(e, "%s", path) : 0;
 }
 
 static int choose(struct search *s, const struct tried **best,
@@ -210,7 +210,7 @@ static int choose(struct search *s, const struct tried **best,
 
     if (t)
         rc = fit_bytes(&bytes, s->b.p, s->b.g, t, s->j, e) ||
-             plain_mix(&plain, &s->m, bytes, e);
+             plain_mix(&plain, &s->m, bytes, gguf_path(s->b.g), e);
     if (!rc)
         rc = probe_prices(&s->m, &s->b, k, e);
     if (!rc)
