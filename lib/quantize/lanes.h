@@ -83,6 +83,14 @@ LANE_FN vf vf_abs(vf a)
     return (vf)((vi)a & 0x7fffffff);
 }
 
+#ifdef __AVX2__
+/* TABLE[AT mod 8] */
+LANE_FN vf vf_pick(vf table, vi at)
+{
+    return (vf)_mm256_permutevar8x32_ps((__m256)table, (__m256i)at);
+}
+#endif
+
 /* To the nearest integer, even ones of two; |a| < 2^22. */
 LANE_FN vf vf_round(vf a)
 {
