@@ -9,6 +9,7 @@
 #include "cmd/common/cli.h"
 #include "cmd/common/size.h"
 #include "cmd/convert/convert.h"
+#include "convert/peft.h"
 
 static struct job job;
 static const char *type = "auto", *format = "text", *max_size;
@@ -16,6 +17,8 @@ static int dry_run, no_tokenizer, quiet;
 static int threads = INT_MIN; /* not given */
 
 static const struct cli_opt opts[] = {
+    {0, "base", CLI_STR, &job.base, "model",
+     "the model of a LoRA adapter: a folder or a GGUF"},
     {'n', "dry-run", CLI_FLAG, &dry_run, NULL,
      "show what would become of each tensor, and write nothing"},
     {'f', "format", CLI_STR, &format, "text|json", "how --dry-run prints"},
@@ -45,6 +48,15 @@ static bool is_gguf(const char *path)
     if (fd >= 0)
         close(fd);
     return is;
+}
+
+static int adapter(void)
+{
+    if (job.want.name)
+        usage_error(&cli, "--name is for models");
+    if (job.want.type == CONVERT_TO_Q8_0)
+        usage_error(&cli, "--outtype: an adapter has no q8_0");
+    return convert_adapter(&job);
 }
 
 static void only_back(void)
@@ -84,11 +96,15 @@ static void options(int argc, char **argv, int i)
 int main(int argc, char **argv)
 {
     options(argc, argv, cli_parse(&cli, argc, argv));
+    if (max_size && !is_gguf(job.input))
+        usage_error(&cli, "--max-size is for a folder to be made");
+    if (peft_is(job.input))
+        return adapter();
+    if (job.base)
+        usage_error(&cli, "--base is for LoRA adapters");
     if (is_gguf(job.input)) {
         only_back();
         return convert_to_folder(&job);
     }
-    if (max_size)
-        usage_error(&cli, "--max-size is for a folder to be made");
     return convert_to_gguf(&job);
 }

@@ -53,10 +53,11 @@ _llmutils() {
         esac
         ;;
     gguf-convert)
-        opts='--dry-run --format --max-size --name --no-tokenizer --output --outtype --quiet --threads --help --version'
-        valued='-f --format --max-size --name -o --output --outtype -t --threads'
+        opts='--base --dry-run --format --max-size --name --no-tokenizer --output --outtype --quiet --threads --help --version'
+        valued='--base -f --format --max-size --name -o --output --outtype -t --threads'
         operands='model'
         case $prev in
+        --base) kind='model' ;;
         -f | --format) kind='words text json' ;;
         --max-size) kind='size' ;;
         --name) kind='name' ;;

@@ -40,6 +40,7 @@ complete -c chat-render -s V -l version -d 'print the version'
 
 complete -c gguf-convert -e
 complete -c gguf-convert -a '(__llmutils_cached)' -d 'cached model'
+complete -c gguf-convert -l base -r -F -a '(__llmutils_cached)' -d 'the model of a LoRA adapter: a folder or a GGUF'
 complete -c gguf-convert -s n -l dry-run -d 'show what would become of each tensor, and write nothing'
 complete -c gguf-convert -s f -l format -x -a 'text json' -d 'how --dry-run prints'
 complete -c gguf-convert -l max-size -x -d 'of a folder, no file of weights is larger, unless one tensor is'
