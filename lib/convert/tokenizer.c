@@ -241,6 +241,28 @@ static void put_flags(struct gguf_out *o, const struct hf *h)
             gguf_put_int(o, flags[i].key, GGUF_BOOL, flags[i].v);
 }
 
+/* Those that tokenizer_back_config.c kept: fim_pre_token_id and so on. */
+static void put_more_ids(struct gguf_out *o, const struct hf *h)
+{
+    json_t *ids = hf_get(hf_get(h->config, "gguf"), "ids"), *id;
+    const char *name;
+
+    json_object_foreach(ids, name, id)
+    {
+        size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz_");
+        char key[96];
+        int r = 0;
+
+        snprintf(key, sizeof key, "tokenizer.ggml.%.64s", name);
+        while (r < HF_NROLE && strcmp(key, hf_roles[r].key))
+            r++;
+        if (r == HF_NROLE && !name[n] && n > 9 && n <= 64 &&
+            !strcmp(name + n - 9, "_token_id") && json_is_integer(id) &&
+            json_integer_value(id) >= 0 && json_integer_value(id) < h->voc.n)
+            gguf_put_int(o, key, GGUF_U32, json_integer_value(id));
+    }
+}
+
 static int put_keys(struct gguf_out *o, struct hf *h, struct err *e)
 {
     put_text(o, "tokenizer.ggml.model", h->model);
@@ -258,6 +280,7 @@ static int put_keys(struct gguf_out *o, struct hf *h, struct err *e)
         if (h->role[r] >= 0 && h->role[r] < h->voc.n &&
             (r != HF_CLS || h->role[r] != h->role[HF_BOS]))
             gguf_put_int(o, hf_roles[r].key, GGUF_U32, h->role[r]);
+    put_more_ids(o, h);
     put_flags(o, h);
     return hf_sampling(o, h, e) || hf_templates(o, h, e) ? -1 : 0;
 }

@@ -55,12 +55,42 @@ static int put_context(json_t *j, const struct back *b)
     return json_object_set_new(j, "model_max_length", json_integer(n));
 }
 
+/* Keys of tokens that tokenizer_config.json has no name for: fim_pre_token_id
+ * and so on. */
+static json_t *more_ids(const struct back *b)
+{
+    static const char before[] = "tokenizer.ggml.", after[] = "_token_id";
+    size_t nb = sizeof before - 1, na = sizeof after - 1;
+    json_t *j = json_object();
+
+    for (size_t i = 0; i < gguf_nkey(b->g); i++) {
+        const struct gguf_val *v = gguf_key_at(b->g, i);
+        int64_t id;
+        int r = 0;
+
+        if (v->key.n <= nb + na || memcmp(v->key.p, before, nb) ||
+            memcmp(v->key.p + v->key.n - na, after, na) ||
+            !gguf_val_int(&id, v) || id < 0 || id >= b->n)
+            continue;
+        while (r < HF_NROLE && (v->key.n != strlen(hf_roles[r].key) ||
+                                memcmp(v->key.p, hf_roles[r].key, v->key.n)))
+            r++;
+        if (r == HF_NROLE)
+            json_object_setn_new(j, v->key.p + nb, v->key.n - nb,
+                                 json_integer(id));
+    }
+    return j;
+}
+
 /* What else would be lost. */
 static json_t *remains(const struct back *b)
 {
     struct gguf_str pre = {0};
-    json_t *j = json_object();
+    json_t *j = json_object(), *ids = more_ids(b);
 
+    if (json_object_size(ids))
+        json_object_set(j, "ids", ids);
+    json_decref(ids);
     if (gguf_get_str(&pre, b->g, "tokenizer.ggml.pre", NULL) > 0 &&
         json_object_set_new(j, "pre", text(pre))) {
         json_decref(j);

@@ -5,7 +5,11 @@
 
 #include "convert/tokenizer_impl.h"
 
-enum { PART_BYTES = 12, MAX_MERGES = 1 << 26 };
+enum {
+    PART_BYTES = 12,
+    MAX_MERGES = 1 << 26,
+    LONG = 1024, /* nobody's token: what takes its length squared is not done */
+};
 
 /* The parts of a merge, either of the forms that files have: ["a", "b"] and
  * "a b". */
@@ -159,6 +163,8 @@ static bool all_splits(const struct hf *h, const struct pairs *t, uint32_t id)
 {
     struct gguf_str s = voc_str(&h->voc, id);
 
+    if (s.n > LONG)
+        return false;
     for (size_t k = char_len(s.p, s.n); k < s.n;
          k += char_len(s.p + k, s.n - k)) {
         int64_t a = voc_find(&h->voc, s.p, k),
@@ -254,16 +260,21 @@ static bool comes_out(const struct hf *h, const struct pairs *t, uint32_t id,
 
 int hf_bpe_closed(struct hf *h, struct err *e)
 {
-    enum { LONG = 1024 }; /* a longer token is taken for one that is not */
     struct pairs t = {0};
     struct buf work = {0};
+    uint64_t steps = 1ull << 30; /* seconds; real ones take some millions */
     bool closed = true;
 
     if (pairs_open(&t, h, e))
         return -1;
-    for (uint32_t id = 0; closed && id < h->voc.n; id++)
-        if (h->voc.t[id].type == TOK_NORMAL && h->voc.t[id].n > 1)
-            closed = h->voc.t[id].n <= LONG && comes_out(h, &t, id, &work);
+    for (uint32_t id = 0; closed && id < h->voc.n; id++) {
+        uint64_t n = h->voc.t[id].n;
+
+        if (h->voc.t[id].type != TOK_NORMAL || n < 2)
+            continue;
+        closed = n <= LONG && n * n <= steps && comes_out(h, &t, id, &work);
+        steps -= n * n;
+    }
     closed &= !work.bad;
     buf_free(&work);
     free(t.p);

@@ -3,9 +3,10 @@
  *
  * The fields, of github.com/google/sentencepiece sentencepiece_model.proto:
  * 1 pieces {1 piece, 2 score, 3 type}, 2 trainer_spec {3 model_type,
- * 24 treat_whitespace_as_suffix}, 3 normalizer_spec {2 precompiled_charsmap,
- * 3 add_dummy_prefix, 4 remove_extra_whitespaces, 5 escape_whitespaces}.  The
- * types of pieces have the numbers of enum tok_type. */
+ * 24 treat_whitespace_as_suffix, 41 bos_id, 42 eos_id}, 3 normalizer_spec {2
+ * precompiled_charsmap, 3 add_dummy_prefix, 4 remove_extra_whitespaces, 5
+ * escape_whitespaces}.  The types of pieces have the numbers of enum tok_type.
+ */
 #include "convert/proto.h"
 #include "convert/tokenizer_impl.h"
 
@@ -16,6 +17,7 @@ struct spm {
     bool suffix, prefix, shrink, escape;
     const unsigned char *charsmap;
     size_t ncharsmap;
+    uint64_t bos, eos;
 };
 
 static int read_piece(struct hf *h, struct proto p, struct err *e)
@@ -53,6 +55,10 @@ static int read_trainer(struct spm *s, struct proto p, struct err *e)
             s->type = f.v;
         else if (f.number == 24)
             s->suffix = f.v;
+        else if (f.number == 41)
+            s->bos = f.v;
+        else if (f.number == 42)
+            s->eos = f.v;
     }
     return p.bad ? err_set(e, ERR_FORMAT, "trainer_spec: broken") : 0;
 }
@@ -129,6 +135,15 @@ static int keep_charsmap(struct hf *h, const struct spm *s, struct err *e)
     return buf_ok(&h->charsmap, e);
 }
 
+/* What no configuration speaks of. */
+static void take_role(struct hf *h, enum hf_role r, uint64_t id)
+{
+    if (id < h->voc.n && h->voc.t[id].type == TOK_CONTROL &&
+        !json_object_get(h->config, hf_roles[r].token) &&
+        !json_object_get(h->special, hf_roles[r].token))
+        h->role[r] = (int64_t)id;
+}
+
 static int use(struct hf *h, const struct spm *s, struct err *e)
 {
     bool prefix;
@@ -141,6 +156,8 @@ static int use(struct hf *h, const struct spm *s, struct err *e)
                        (unsigned long long)s->type);
     if (find_prefix(&prefix, h, s, e))
         return -1;
+    take_role(h, HF_BOS, s->bos);
+    take_role(h, HF_EOS, s->eos);
     h->scores = true;
     h->pad_score = -10000;
     snprintf(h->pre, sizeof h->pre, "default");
@@ -168,7 +185,12 @@ int hf_sentencepiece(struct hf *h, struct err *e)
 {
     static const char *const files[] = {"tokenizer.model", "spiece.model",
                                         "sentencepiece.bpe.model"};
-    struct spm s = {MODEL_UNIGRAM, false, true, true, true, NULL, 0};
+    struct spm s = {.type = MODEL_UNIGRAM,
+                    .prefix = true,
+                    .shrink = true,
+                    .escape = true,
+                    .bos = 1,
+                    .eos = 2};
     struct map m = {0};
     int64_t unknown = -1;
     int rc = 0;
