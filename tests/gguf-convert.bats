@@ -224,6 +224,10 @@ h["classifier.bias"] = ["F32", [2], bytes(8)]'
     refused 3 "'hidden_size': -1 is not in"
     config '.num_attention_heads = 0'
     refused 3 "is 0 that must not be"
+    config '.max_position_embeddings = 0'
+    refused 3 "that of P"
+    config '.rms_norm_eps = 1e300'
+    refused 3 "llama.attention.layer_norm_rms_epsilon' would be 1e+300"
     config '.num_key_value_heads = 3'
     refused 3 "4 heads cannot share 3"
     config '.num_hidden_layers = 100000'
@@ -338,6 +342,8 @@ h["classifier.bias"] = ["F32", [2], bytes(8)]'
     refused 3 "by config.json"
     config '.num_experts = 3'
     refused 3 "by config.json"
+    config '.num_experts_per_tok = 5'
+    refused 3 "5 of 4 experts cannot be used"
     config '.decoder_sparse_step = 2'
     refused 4 "'decoder_sparse_step': '2' is not supported"
 }

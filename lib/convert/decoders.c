@@ -42,12 +42,12 @@ static const struct convert_key qkv_bias[] = {{"qkv_bias", NULL, CONVERT_FLAG, '
 
 static const struct convert_key mixtral[] = {
     {"num_local_experts|num_experts", "expert_count", CONVERT_U32, 'E', 8},
-    {"num_experts_per_tok", "expert_used_count", CONVERT_U32, 0, 2},
+    {"num_experts_per_tok", "expert_used_count", CONVERT_U32, 'X', 2},
     {0},
 };
 static const struct convert_key experts[] = {
     {"num_experts|num_local_experts", "expert_count", CONVERT_U32, 'E', CONVERT_NEEDED},
-    {"num_experts_per_tok", "expert_used_count", CONVERT_U32, 0, CONVERT_NEEDED},
+    {"num_experts_per_tok", "expert_used_count", CONVERT_U32, 'X', CONVERT_NEEDED},
     {"moe_intermediate_size", "expert_feed_forward_length", CONVERT_U32, 'M', CONVERT_NEEDED},
     {"norm_topk_prob", "expert_weights_norm", CONVERT_BOOL, 0, 0},
     {0},

@@ -42,9 +42,13 @@ int convert_put_f32(struct convert *c, const char *key, double v, struct err *e)
 {
     const char *name = convert_key_name(c, key, e);
 
-    if (name)
-        gguf_put_float(&c->out, name, GGUF_F32, v);
-    return name ? 0 : -1;
+    if (!name)
+        return -1;
+    if (!isfinite((float)v))
+        return err_set(e, ERR_FORMAT, "%s/config.json: key '%s' would be %g",
+                       c->hf.dir, name, v);
+    gguf_put_float(&c->out, name, GGUF_F32, v);
+    return 0;
 }
 
 int convert_put_bool(struct convert *c, const char *key, bool v, struct err *e)
@@ -153,7 +157,7 @@ static int read_sizes(struct convert *c, struct err *e)
 /* Nothing is divided by, or made of, what must not be 0. */
 static int check_sizes(const struct convert *c, struct err *e)
 {
-    static const char needed[] = "DLABHFV";
+    static const char needed[] = "DLABHFVP";
 
     for (const char *p = needed; *p; p++)
         if (!convert_size(c, *p))
@@ -165,6 +169,12 @@ static int check_sizes(const struct convert *c, struct err *e)
         return err_set(e, ERR_UNSUPPORTED,
                        "%s/config.json: %lld layers are too many", c->hf.dir,
                        (long long)convert_size(c, 'L'));
+    if (convert_size(c, 'E') &&
+        (!convert_size(c, 'X') || convert_size(c, 'X') > convert_size(c, 'E')))
+        return err_set(e, ERR_FORMAT,
+                       "%s/config.json: %lld of %lld experts cannot be used",
+                       c->hf.dir, (long long)convert_size(c, 'X'),
+                       (long long)convert_size(c, 'E'));
     if (convert_size(c, 'A') % convert_size(c, 'B'))
         return err_set(
             e, ERR_FORMAT,

@@ -7,7 +7,7 @@
  * which shapes are spelt:
  *     D embedding  L layers  A heads  B heads of K and V  H of a head
  *     F feed-forward  V vocabulary  P positions  T token types
- *     E experts  M of an expert  S of the shared one
+ *     E experts  X used at once  M of an expert  S of the shared one
  * and of these are made, when all rows are read:
  *     Q = A * H  K = B * H  W = Q + 2 * K  U = 2 * F  N = 2 * M
  * C is how many labels a ranker has, 1 is 1.  Switches have a small letter: u

@@ -65,7 +65,7 @@ static void mkhf_sizes(struct mkhf *k)
         int n;
     } sizes[] = {{'D', 32}, {'L', 4},   {'A', 4},   {'B', 2}, {'H', 8},
                  {'F', 64}, {'V', 300}, {'P', 128}, {'T', 2}, {'E', 4},
-                 {'M', 16}, {'S', 24},  {'1', 1}};
+                 {'X', 2},  {'M', 16},  {'S', 24},  {'1', 1}};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         k->size[(int)sizes[i].letter] = sizes[i].n;
