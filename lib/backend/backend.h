@@ -148,11 +148,11 @@ enum be_opcode {
                    w3 (act(w in) * (w2 in)) */
     BE_GATE,    /* out *= sigmoid(w in): one number a column */
     BE_ADD,     /* out += in * scale */
-    BE_DELTA,   /* out += s * scale * w in[at..], S being the column's scale of
-                   the adapter; columns of which it is 0 stay as they are */
-    BE_ACT,     /* out = act(out) * scale, * in unless that is OUT, softcap */
-    BE_LOGITS,  /* w in (+ bias), * scale, softcap: of the columns wanted;
-                   without w: IN itself, which is N_VOCAB wide */
+    BE_DELTA,  /* out += w (s * scale * in[at..]), S being the column's scale of
+                  the adapter; columns of which it is 0 stay as they are */
+    BE_ACT,    /* out = act(out) * scale, * in unless that is OUT, softcap */
+    BE_LOGITS, /* w in (+ bias), * scale, softcap: of the columns wanted;
+                  without w: IN itself, which is N_VOCAB wide */
 };
 
 enum {

@@ -5,7 +5,10 @@
  * adapted.  B times that comes here, after a barrier, with what else must wait
  * for it: activation and gate.  Only the columns that want an adapter are
  * gathered into tiles, so that a batch of sequences with an adapter each costs
- * little more than one; and each is scaled by its own S. */
+ * little more than one; and each is scaled by its own S, before that product,
+ * where it is short. */
+#include <string.h>
+
 #include "backend/cpu_impl.h"
 
 bool cpu_adapt_wanted(const struct cpu_ctx *x, int i)
@@ -46,6 +49,26 @@ static int choose(struct some *t, const struct cpu_ctx *x,
     return c;
 }
 
+/* Y[n][16] to the rows from R on, of which there are ROWS, of all that T has:
+ * columns that follow each other at once. */
+static void add(const struct cpu_ctx *x, const struct cpu_op *op,
+                const struct some *t, int64_t r, int64_t rows, const float *y)
+{
+    size_t ld = (size_t)(target(x, op, 1) - target(x, op, 0));
+
+    for (int i = 0, k; i < t->n; i = k) {
+        float *to = target(x, op, t->col[i]) + r;
+
+        for (k = i + 1; rows == KERN_ROWS && k < t->n; k++)
+            if (t->col[k] != t->col[k - 1] + 1)
+                break;
+        if (rows == KERN_ROWS)
+            x->k->add_panel(to, ld, y + (ptrdiff_t)i * KERN_ROWS, k - i);
+        else
+            x->k->add(to, y + (ptrdiff_t)i * KERN_ROWS, rows);
+    }
+}
+
 /* Rows FROM..TO-1 of a DELTA. */
 static void delta(struct cpu_ctx *x, const struct cpu_op *op, int64_t from,
                   int64_t to)
@@ -56,19 +79,20 @@ static void delta(struct cpu_ctx *x, const struct cpu_op *op, int64_t from,
 
     for (int c = 0; c < x->ncol && x->s->scale;) {
         c = choose(&t, x, op, c);
-        for (int i = 0; i < t.n; i++)
-            x->k->act[KERN_ACT_F32](x->own->low, t.n, i,
-                                    cpu_in(x, op, t.col[i]) + op->o.at, 0,
+        for (int i = 0; i < t.n; i++) {
+            memcpy(x->own->tmp, cpu_in(x, op, t.col[i]) + op->o.at,
+                   (size_t)w->n_in * sizeof(float));
+            x->k->scale(x->own->tmp, t.scale[i], w->n_in);
+            x->k->act[KERN_ACT_F32](x->own->low, t.n, i, x->own->tmp, 0,
                                     w->n_in);
+        }
         for (int64_t r = from; r < to && t.n; r += KERN_ROWS) {
             int64_t n = to - r < KERN_ROWS ? to - r : KERN_ROWS;
 
             w->q->mul(y, KERN_ROWS,
                       cpu_weight_panel(w, 0, r / KERN_ROWS, x->own->panel[0]),
                       x->own->low, w->n_in, t.n);
-            for (int i = 0; i < t.n; i++)
-                x->k->axpy(target(x, op, t.col[i]) + r, t.scale[i],
-                           y + (ptrdiff_t)i * KERN_ROWS, n);
+            add(x, op, &t, r, n, y);
         }
     }
 }

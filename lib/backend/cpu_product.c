@@ -67,7 +67,7 @@ static void quantise(struct cpu_ctx *x, const struct cpu_stage *st, int c)
     int64_t n = op->w->n_in;
 
     for (int a = 0; a < KERN_NACT; a++) {
-        if (!(st->kinds & 1u << a))
+        if (!(st->kinds & 1u << a) || (a == KERN_ACT_F32 && !x->few))
             continue;
         if (!st->twice) {
             put_act(x, a, v, n, c, x->ncol);
@@ -112,6 +112,29 @@ static void tap(struct cpu_ctx *x, const struct cpu_stage *st)
     cpu_run_barrier(x);
 }
 
+/* Floats stand column beside column: those of FROM..TO-1, a part of each at a
+ * time, so that what is written stays in the first cache. */
+static void lay_out(struct cpu_ctx *x, const struct cpu_stage *st, int from,
+                    int to)
+{
+    enum { PART = 64 };
+    const struct cpu_op *op = st->op[0];
+    int64_t n = op->w->n_in;
+
+    for (int end; from < to; from = end) {
+        int tile = from / KERN_TILE * KERN_TILE, w = x->ncol - tile;
+        char *p =
+            act_of(x, KERN_ACT_F32) + kern_tile_bytes(KERN_ACT_F32, n, tile);
+
+        w = w < KERN_TILE ? w : KERN_TILE;
+        end = to < tile + w ? to : tile + w;
+        for (int64_t k = 0; k < n; k += PART)
+            for (int c = from; c < end; c++)
+                x->k->act[KERN_ACT_F32](p, w, c - tile, cpu_in(x, op, c) + k, k,
+                                        n - k < PART ? n - k : PART);
+    }
+}
+
 /* Norms and quantised inputs. */
 static void prepare(struct cpu_ctx *x, struct cpu_stage *st)
 {
@@ -127,6 +150,8 @@ static void prepare(struct cpu_ctx *x, struct cpu_stage *st)
         if (st->nop)
             quantise(x, st, c);
     }
+    if (st->nop && !x->few && st->kinds & 1u << KERN_ACT_F32)
+        lay_out(x, st, from, to);
     if (!x->few || st->sync || x->b->tap)
         cpu_run_barrier(x);
     if (x->b->tap)
