@@ -222,6 +222,37 @@ static void test_all(void)
     }
 }
 
+/* There and back: the part of the squares that is lost, of plain weights. */
+static void test_losses(void)
+{
+    static const struct {
+        const char *name;
+        double most; /* and at least half of that, or nothing at all */
+    } want[] = {
+        {"F32", 0},       {"F16", 6e-8},     {"BF16", 4e-6},    {"Q8_0", 4e-5},
+        {"Q4_0", 0.012},  {"Q4_1", 0.009},   {"Q5_0", 0.003},   {"Q5_1", 0.002},
+        {"Q2_K", 0.1},    {"Q3_K", 0.03},    {"Q4_K", 0.007},   {"Q5_K", 0.002},
+        {"Q6_K", 0.0005}, {"IQ4_NL", 0.007}, {"IQ4_XS", 0.007}, {"MXFP4", 0.02},
+    };
+    static unsigned char b[MOST * 4];
+    static float x[MOST], w[MOST], y[MOST];
+
+    lcg = 21;
+    model_weights(x, w, 0, MOST);
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const struct quantize_type *t = &best.type[i];
+        double err = 0, all = 0, part;
+        int bad =
+            t->row(b, x, NULL, MOST) >= 0 || strcmp(t->name, want[i].name);
+
+        source_load(y, b, t->id, MOST, &best);
+        base.error(&err, &all, x, y, NULL, MOST);
+        part = err / all;
+        ok(!bad && part <= want[i].most && part >= want[i].most / 2,
+           "%s: %.3g of the squares are lost there and back", t->name, part);
+    }
+}
+
 /* Very small, very great, alone: all finite, and within the greatest. */
 static void test_extremes(void)
 {
@@ -325,6 +356,7 @@ int main(void)
     test_golden(&best, "best");
     test_all();
     test_bounds();
+    test_losses();
     test_extremes();
     test_refused();
     test_halves();
