@@ -3,8 +3,7 @@
 bats_require_minimum_version 1.5.0
 load llm
 
-# A BERT whose random numbers are too small to matter but for norms, $1; more
-# directives follow.
+# A BERT of random halves as file $1; more directives follow.
 bert() {
     local file=$1 d=32
 
@@ -18,11 +17,11 @@ bert() {
         "k:tokenizer.ggml.token_type:[i32]:3,3,3,3,1,1,1,1,1" \
         k:tokenizer.ggml.unknown_token_id:u32:1 k:tokenizer.ggml.cls_token_id:u32:2 \
         k:tokenizer.ggml.seperator_token_id:u32:3 k:tokenizer.ggml.padding_token_id:u32:0 \
-        t:token_embd.weight:F32:${d}x9 t:position_embd.weight:F32:${d}x16 \
-        t:token_types.weight:F32:${d}x2 t:token_embd_norm.weight:F32:$d t:token_embd_norm.bias:F32:$d \
-        t:blk.0.attn_{q,k,v,output}.weight:F32:${d}x$d t:blk.0.attn_{q,k,v,output}.bias:F32:$d \
-        t:blk.0.{attn_output,layer_output}_norm.{weight,bias}:F32:$d \
-        t:blk.0.ffn_{up,down}.weight:F32:${d}x$d t:blk.0.ffn_{up,down}.bias:F32:$d "$@"
+        t:token_embd.weight:F16:${d}x9 t:position_embd.weight:F16:${d}x16 \
+        t:token_types.weight:F16:${d}x2 t:token_embd_norm.weight:F16:$d t:token_embd_norm.bias:F16:$d \
+        t:blk.0.attn_{q,k,v,output}.weight:F16:${d}x$d t:blk.0.attn_{q,k,v,output}.bias:F16:$d \
+        t:blk.0.{attn_output,layer_output}_norm.{weight,bias}:F16:$d \
+        t:blk.0.ffn_{up,down}.weight:F16:${d}x$d t:blk.0.ffn_{up,down}.bias:F16:$d "$@"
 }
 
 setup_file() {
@@ -41,8 +40,8 @@ setup_file() {
     mkgguf three.gguf llama k:llama.pooling_type:u32:4 t:cls.output.weight:F32:32x3 \
         "k:llama.classifier.output_labels:[str]:no,maybe,yes"
     bert b.gguf
-    bert cross.gguf k:bert.pooling_type:u32:4 t:cls.{weight:F32:32x32,bias:F32:32} \
-        t:cls.output.{weight:F32:32x1,bias:F32:1}
+    bert cross.gguf k:bert.pooling_type:u32:4 t:cls.{weight:F16:32x32,bias:F16:32} \
+        t:cls.output.{weight:F16:32x1,bias:F16:1}
 }
 
 setup() {
@@ -327,9 +326,9 @@ near() {
     jq -nc '{query: "a bc", document: "b"}' >in
     llm-embed -J -f json cross.gguf in | jq -c 'select(.v) | .v' >got
     # Where both types are the same, it is one text of these tokens.
-    same=set:token_types.weight@0=$(printf '3%.0s' {1..512})
-    bert flat.gguf k:bert.pooling_type:u32:4 t:cls.{weight:F32:32x32,bias:F32:32} \
-        t:cls.output.{weight:F32:32x1,bias:F32:1} "$same"
+    same=set:token_types.weight@0=$(printf '3%.0s' {1..256})
+    bert flat.gguf k:bert.pooling_type:u32:4 t:cls.{weight:F16:32x32,bias:F16:32} \
+        t:cls.output.{weight:F16:32x1,bias:F16:1} "$same"
     llm-embed -J -f json flat.gguf in | jq -c 'select(.v) | .v' >flat
     prompt 2 4 5 8 3 5 3 | llm-embed -f json flat.gguf | jq -c 'select(.v) | .v' | cmp - flat
     prompt 2 4 5 8 3 5 3 | llm-embed -f json cross.gguf | jq -c 'select(.v) | .v' >one
@@ -402,6 +401,20 @@ near() {
     fails 4 "it has no classifier" llm-embed -L --pooling rank m.gguf lines
     fails 1 "nowhere: " llm-embed -L m.gguf nowhere
     fails 4 "makes embeddings: llm-embed" llm-decode b.gguf lines
+}
+
+@test "golden numbers of transformers: a decoder, a cross-encoder" {
+    mkmodel "$(mkmodel | awk '$2 == "qwen3" { print $1 }')" >qwen3.gguf
+    prompt $(jq '.ids[]' "$data/embed.json") >in
+    for how in mean last; do
+        llm-embed --pooling $how --no-normalize -f json qwen3.gguf in | vectors >got
+        jq -c ".qwen3.$how" "$data/embed.json" >want
+        near 2e-5 want got
+    done
+    jq -c '.cross[] | {query, document}' "$data/embed.json" >in
+    llm-embed -J -f json cross.gguf in | jq -c 'select(.v) | .v' >got
+    jq -c '.cross[] | [.score]' "$data/embed.json" >want
+    near 1e-5 want got
 }
 
 @test "models of transformers" {

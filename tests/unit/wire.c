@@ -289,10 +289,10 @@ static void test_vectors(void)
                got.score == -2 && got.scale == (i == 2 ? 0.25 : 1),
            "vector %zu is read %s", i, e.msg);
         wire_in_close(in);
-        ok(copy_fd(&json, holding(cbor.p, cbor.n), WIRE_JSON, &e) == 1 &&
-               strstr(buf_str(&json), all[i].json) &&
+        bad = copy_fd(&json, holding(cbor.p, cbor.n), WIRE_JSON, &e) != 1;
+        ok(!bad && strstr(buf_str(&json), all[i].json) &&
                strstr(buf_str(&json), "\"id\":[7]"),
-           "vector %zu as JSON: %s", i, buf_str(&json));
+           "vector %zu as JSON %s", i, e.msg);
         /* Halves come back as floats: no number is lost. */
         ok(copy_fd(&back, holding(json.p, json.n), WIRE_CBOR, &e) == 1 &&
                holds(back.p, back.n, all[i == 1 ? 0 : i].tag) &&
