@@ -70,12 +70,13 @@ static int find_prefix(struct convert *c, struct err *e)
 {
     const char *row = c->m->names[0]->hf;
 
-    for (const char *p = c->m->prefix; p; p = strchr(p, '|')) {
-        p += p != c->m->prefix;
+    for (const char *p = c->m->prefix;; p += c->nprefix + 1) {
         c->prefix = p;
         c->nprefix = strcspn(p, "|");
         if (look(c, p, c->nprefix, row))
             return 0;
+        if (!p[c->nprefix])
+            break;
     }
     return err_set(e, ERR_FORMAT, "%s: tensor '%.*s%s' is missing", c->hf.dir,
                    (int)strcspn(c->m->prefix, "|"), c->m->prefix, row);

@@ -105,8 +105,8 @@ static void test_bytes(void)
     int fd = emptied(1);
 
     wire_out_open(&w, fd, WIRE_CBOR, &e);
-    wire_put_header(w, &(struct wire_header){"tok-encode", "m.gguf", 0, 0, 0},
-                    &e);
+    wire_put_header(
+        w, &(struct wire_header){.by = "tok-encode", .path = "m.gguf"}, &e);
     wire_put_tokens(
         w,
         &(struct wire_tokens){.ids = ids, .n = 2, .text = "Hello", .ntext = 5},
