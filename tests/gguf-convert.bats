@@ -362,6 +362,59 @@ h["classifier.bias"] = ["F32", [2], bytes(8)]'
     fails 3 "element" gguf-convert -o o.gguf hf
 }
 
+@test "F8 in blocks, and with one scale" {
+    local code='
+import random, struct
+random.seed(5)
+def f8(b):
+    e, m = b >> 3 & 15, b & 7
+    v = (8 + m) * 2.0 ** (e - 10) if e else m * 2.0 ** -9
+    return -v if b & 128 else v
+f32 = lambda x: struct.unpack("<f", struct.pack("<f", x))[0]
+for k in [k for k in h if "_proj.weight" in k]:
+    (r, c), (br, bc) = h[k][1], BLOCK or h[k][1]
+    b = bytes(random.choice([i for i in range(256) if i & 127 != 127]) for i in range(r * c))
+    across = -(-c // bc)
+    s = [f32(random.random() + 0.1) for i in range(-(-r // br) * across)]
+    if EIGHT:
+        h[k] = ["F8_E4M3", [r, c], b]
+        h[k + "_scale_inv"] = ["F32", [len(s) // across, across] if BLOCK else [], struct.pack("<%df" % len(s), *s)]
+        if not BLOCK:
+            h[k.replace(".weight", ".activation_scale")] = ["F32", [], bytes(4)]
+    else:
+        h[k] = ["F32", [r, c], struct.pack("<%df" % (r * c), *(f32(f8(b[i]) * s[i // c // br * across + i % c // bc]) for i in range(r * c)))]
+'
+    for block in "(24, 20)" None; do
+        for m in llama qwen2_moe; do
+            rm -rf hf plain
+            "$tools/mkhf" hf $m
+            "$tools/mkhf" plain $m
+            tensors "BLOCK, EIGHT = $block, True; $code"
+            tensors "BLOCK, EIGHT = $block, False; $code" plain/model.safetensors
+            if [ "$block" = None ]; then
+                config '.quantization_config = {"quant_method":"fp8","activation_scheme":"static","weight_block_size":null,"modules_to_not_convert":["lm_head"]}'
+            else
+                config '.quantization_config = {"quant_method":"fp8","fmt":"e4m3","activation_scheme":"dynamic","weight_block_size":[24,20]}'
+            fi
+            convert --outtype f32 -o a.gguf hf
+            convert --outtype f32 --name hf -o b.gguf plain
+            cmp a.gguf b.gguf
+        done
+    done
+    gguf-convert -n hf >plan
+    grep -q '^blk.0.attn_q.weight .* F8_E4M3 BF16 ' plan
+    tensors 'del h["model.layers.0.self_attn.q_proj.weight_scale_inv"]'
+    fails 3 "q_proj.weight_scale_inv' is missing" gguf-convert -n hf
+    tensors 'h["model.layers.0.self_attn.q_proj.weight_scale_inv"] = ["F32", [2], bytes(8)]'
+    fails 3 "is not one number for each block" gguf-convert -n hf
+    config '.quantization_config.weight_block_size = [0, 5]'
+    fails 3 "'weight_block_size'" gguf-convert -n hf
+    config '.quantization_config.trick = 1'
+    fails 4 "weights of trick are not supported" gguf-convert -n hf
+    config 'del(.quantization_config)'
+    fails 4 "F8_E4M3 is not supported" gguf-convert -n hf
+}
+
 @test "files: cut off, shards missing, malicious headers" {
     fresh
     for n in 0 7 8 100 20000; do

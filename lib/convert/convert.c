@@ -47,29 +47,6 @@ static int find_model(struct convert *c, struct err *e)
                    c->hf.dir, c->hf.type);
 }
 
-/* Weights in fewer bits have scales beside them, which nothing here reads. */
-static int check_quantised(const struct convert *c, struct err *e)
-{
-    static const char *const names[] = {"quantization_config",
-                                        "compression_config"};
-
-    for (size_t i = 0; i < 2; i++) {
-        const json_t *q = json_object_get(c->hf.root, names[i]);
-        const char *how;
-
-        if (!q)
-            q = json_object_get(c->hf.file, names[i]);
-        if (!q || json_is_null(q))
-            continue;
-        how = json_string_value(json_object_get(q, "quant_method"));
-        return err_set(e, ERR_UNSUPPORTED,
-                       "%s/config.json: '%s': weights of %.40s are not "
-                       "supported: take the model that they were made of",
-                       c->hf.dir, names[i], how ? how : "fewer bits");
-    }
-    return 0;
-}
-
 /* ---- the whole ---- */
 
 /* An id, or the first of a list, of config.json; -1: it says nothing. */
@@ -103,7 +80,7 @@ static int tokenizer(struct convert *c, struct err *e)
 
 static int read_all(struct convert *c, const char *path, struct err *e)
 {
-    if (hfconfig_open(&c->hf, path, e) || check_quantised(c, e) ||
+    if (hfconfig_open(&c->hf, path, e) || convert_quantised(c, e) ||
         find_model(c, e) || convert_general(c, e) || convert_sizes(c, e) ||
         convert_keys(c, e) || convert_rope(c, e) || convert_layers(c, e) ||
         convert_modules(c, e) || hfconfig_unknown(&c->hf, e) ||

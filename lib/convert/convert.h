@@ -27,7 +27,7 @@
 #include "safetensors/safetensors.h"
 
 enum convert_type {
-    CONVERT_AUTO, /* BF16 and F16 stay, F32 becomes F16 */
+    CONVERT_AUTO, /* BF16 and F16 stay, F32 becomes F16, F8 BF16 */
     CONVERT_TO_F32,
     CONVERT_TO_F16,
     CONVERT_TO_BF16,
@@ -44,6 +44,10 @@ struct convert_want {
 struct convert_piece {
     const struct safetensors_tensor *from;
     uint64_t first, rows; /* of FROM's */
+    /* Of F8_E4M3: a number for each block of FROM, or one for all (block 0),
+     * that its elements are times. */
+    const struct safetensors_tensor *scale;
+    uint64_t block[2]; /* rows, columns */
 };
 
 struct convert_tensor {

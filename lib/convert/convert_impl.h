@@ -26,6 +26,8 @@ struct convert {
     struct buf notes;
     struct arena mem;
     uint64_t offset; /* positions that the GGUF is without */
+    bool fp8;        /* matrices of F8_E4M3, in blocks as pieces have them */
+    uint64_t block[2];
 
     struct {
         const char *name;
@@ -65,6 +67,13 @@ int convert_sums(struct convert *c, struct err *e);
 /* A tensor that is not in the folder: N floats. */
 int convert_make(struct convert *c, const char *name, const float *v,
                  uint64_t n, struct err *e);
+/* Checkpoints of fewer bits: F8 in blocks is understood, all else refused. */
+int convert_quantised(struct convert *c, struct err *e);
+/* The scales of a piece of F8. */
+int convert_scales(struct convert_piece *k, struct convert *c, struct err *e);
+/* N elements of K's tensor from P on, which are COLS to a row, to floats. */
+void convert_load_f8(float *x, const struct convert_piece *k,
+                     const unsigned char *p, uint64_t n, uint64_t cols);
 /* What each tensor of the GGUF is made of. */
 int convert_plan(struct convert *c, struct err *e);
 

@@ -118,17 +118,18 @@ static int check_shape(const struct place *p,
                    t->path, t->name, is, must);
 }
 
-static bool known(const struct safetensors_tensor *t)
+static bool known(const struct convert *c, const struct safetensors_tensor *t)
 {
     return t->dtype == SAFETENSORS_F32 || t->dtype == SAFETENSORS_F16 ||
-           t->dtype == SAFETENSORS_BF16;
+           t->dtype == SAFETENSORS_BF16 ||
+           (c->fp8 && t->ndim == 2 && t->dtype == SAFETENSORS_F8_E4M3);
 }
 
 static int check(const struct place *p, const struct safetensors_tensor *t)
 {
     if (check_shape(p, t))
         return -1;
-    if (!known(t))
+    if (!known(p->c, t))
         return err_set(p->e, ERR_UNSUPPORTED,
                        "%s: tensor '%.100s': %s is not supported", t->path,
                        t->name, safetensors_dtype_name(t->dtype));
@@ -139,7 +140,9 @@ static int check(const struct place *p, const struct safetensors_tensor *t)
 
 static uint32_t same_type(const struct safetensors_tensor *t)
 {
-    return t->dtype == SAFETENSORS_BF16 ? GGUF_T_BF16 : GGUF_T_F16;
+    return t->dtype == SAFETENSORS_BF16 || t->dtype == SAFETENSORS_F8_E4M3
+               ? GGUF_T_BF16
+               : GGUF_T_F16;
 }
 
 static void choose_type(struct convert_tensor *out, const struct place *p,
@@ -241,7 +244,9 @@ static int stack(struct convert_tensor *out, const struct place *p,
         if (check(p, t))
             return -1;
         saw(p->c, t);
-        out->piece[x] = (struct convert_piece){t, 0, rows};
+        out->piece[x] = (struct convert_piece){.from = t, .rows = rows};
+        if (convert_scales(&out->piece[x], p->c, p->e))
+            return -1;
     }
     return 0;
 }
@@ -259,7 +264,8 @@ static int halve(struct convert_tensor *out, const struct place *p,
     if (new_pieces(out, p->c, n, p->e))
         return -1;
     for (uint64_t i = 0; i < n; i++)
-        out->piece[i] = (struct convert_piece){t, i * 2 * rows + first, rows};
+        out->piece[i] = (struct convert_piece){
+            .from = t, .first = i * 2 * rows + first, .rows = rows};
     return 0;
 }
 
@@ -287,8 +293,9 @@ static int whole(struct convert_tensor *out, const struct place *p,
     out->one = change == CONVERT_ONE;
     if (new_pieces(out, p->c, 1, p->e))
         return -1;
-    out->piece[0] = (struct convert_piece){t, first, out->rows};
-    return 0;
+    out->piece[0] =
+        (struct convert_piece){.from = t, .first = first, .rows = out->rows};
+    return convert_scales(&out->piece[0], p->c, p->e);
 }
 
 static int make(const struct place *p, const struct safetensors_tensor *t)
@@ -466,7 +473,8 @@ static int add_dense(struct convert *c, struct err *e)
         struct convert_tensor *t;
         char name[32];
 
-        if (!w || w->ndim != 2 || safetensors_n(c->dense[i]) != 1 || !known(w))
+        if (!w || w->ndim != 2 || safetensors_n(c->dense[i]) != 1 ||
+            !known(c, w))
             return err_set(e, ERR_UNSUPPORTED,
                            "%s: a dense layer must have 'linear.weight', a "
                            "matrix of floats, and nothing else",

@@ -61,11 +61,14 @@ static bool as_is(const struct convert_tensor *t)
 
     if (t->made || t->turn || t->one)
         return false;
-    for (size_t i = 0; i < t->npiece; i++)
-        for (size_t k = 0; k < 3; k++)
-            if (t->piece[i].from->dtype == same[k].dtype &&
-                t->type != same[k].type)
-                return false;
+    for (size_t i = 0; i < t->npiece; i++) {
+        size_t k = 0;
+
+        while (k < 3 && t->piece[i].from->dtype != same[k].dtype)
+            k++;
+        if (k == 3 || t->type != same[k].type)
+            return false;
+    }
     return true;
 }
 
@@ -108,6 +111,16 @@ static uint64_t turned(uint64_t r, uint64_t turn)
     return r - i + i / 2 + (i % 2) * (turn / 2);
 }
 
+static void load(float *x, const struct convert_piece *k,
+                 const unsigned char *p, uint64_t n, uint64_t cols,
+                 const struct quantize *q)
+{
+    if (k->scale)
+        convert_load_f8(x, k, p, n, cols);
+    else
+        source_load(x, p, type_of(k->from->dtype), (int64_t)n, q);
+}
+
 static void load_rows(float *x, const struct convert_tensor *t, uint64_t r,
                       uint64_t n, const struct quantize *q)
 {
@@ -123,8 +136,7 @@ static void load_rows(float *x, const struct convert_tensor *t, uint64_t r,
             const unsigned char *p =
                 row_at(&k, &left, t, turned(r + i, t->turn));
 
-            source_load(x + i * t->cols, p, type_of(k->from->dtype),
-                        (int64_t)t->cols, q);
+            load(x + i * t->cols, k, p, t->cols, t->cols, q);
         }
         return;
     }
@@ -132,8 +144,7 @@ static void load_rows(float *x, const struct convert_tensor *t, uint64_t r,
         const unsigned char *p = row_at(&k, &left, t, r);
 
         left = left < n ? left : n;
-        source_load(x, p, type_of(k->from->dtype), (int64_t)(left * t->cols),
-                    q);
+        load(x, k, p, left * t->cols, t->cols, q);
         x += left * t->cols;
         r += left;
         n -= left;
