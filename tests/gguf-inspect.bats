@@ -316,6 +316,20 @@ kv() { json "${@:2}" m.gguf | jq -e ".memory[0].kv == $1"; }
     kv $((1 * 4 * 16 * 2 * 2 * 1000))
     four k:x.attention.causal:bool:0
     kv 0
+    for a in modern-bert gemma-embedding; do
+        causal=
+        [ $a = gemma-embedding ] || causal=k:$a.attention.causal:bool:0
+        mk m.gguf k:general.architecture:str:$a k:$a.block_count:u32:7 \
+            k:$a.context_length:u32:1000 k:$a.embedding_length:u32:64 \
+            k:$a.attention.head_count:u32:4 $causal \
+            k:$a.attention.sliding_window:u32:100
+        kv 0
+        windows=$(json m.gguf | jq -c '[.config.layer[].window]')
+        case $a in
+        modern-bert) [ "$windows" = '[0,100,100,0,100,100,0]' ] ;;
+        *) [ "$windows" = '[100,100,100,100,100,0,100]' ] ;;
+        esac
+    done
 }
 
 @test "memory: recurrent layers keep a state, not K and V" {

@@ -27,7 +27,7 @@ try() {
     seed=${MUTANTS_SEED:-7}
     echo '{"t":"tokens","ids":[1,2,3]}' >tokens
     echo -n abc >text
-    for ((kind = 0; kind < 17; kind += 4)); do
+    for kind in 0 4 8 12 16 17 19; do # the last are encoders
         mkmodel $kind >good.gguf
         head=$(gguf-inspect -f json good.gguf | jq '[.tensors[].at] | min')
         for ((i = 0; i < 25; i++)); do
@@ -42,6 +42,7 @@ try() {
             try llm-decode -t 1 -n 2 bad.gguf
             try llm-prefill -t 1 bad.gguf
             ln -sf text in
+            [ $kind -lt 16 ] || try llm-embed -t 1 -L -f json bad.gguf
             try tok-encode bad.gguf
             try gguf-inspect bad.gguf
         done

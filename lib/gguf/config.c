@@ -77,10 +77,11 @@ static const struct slide {
 } slides[] = {
     {"afmoe", 4, 0, false},       {"cohere2", 4, 0, false},
     {"cohere2moe", 4, 0, true},   {"exaone-moe", 4, 128, false},
-    {"exaone4", 4, 0, false},     {"gemma2", 2, 4096, false},
-    {"gemma3", 6, 0, false},      {"gemma3n", 5, 0, false},
-    {"gpt-oss", 2, 0, false},     {"laguna", 4, 0, true},
-    {"llama4", 4, 8192, false},   {"mellum", 4, 0, false},
+    {"exaone4", 4, 0, false},     {"gemma-embedding", 6, 0, false},
+    {"gemma2", 2, 4096, false},   {"gemma3", 6, 0, false},
+    {"gemma3n", 5, 0, false},     {"gpt-oss", 2, 0, false},
+    {"laguna", 4, 0, true},       {"llama4", 4, 8192, false},
+    {"mellum", 4, 0, false},      {"modern-bert", 3, 0, true},
     {"olmo2", 4, 0, false},       {"plamo3", 8, 0, false},
     {"smallthinker", 4, 0, true},
 };
@@ -311,7 +312,7 @@ static int find_causal(const struct cx *x)
 {
     char key[160];
 
-    x->c->causal = !arch_is(x, "t5encoder");
+    x->c->causal = !arch_is(x, "t5encoder") && !arch_is(x, "gemma-embedding");
     return gguf_get_bool(&x->c->causal, x->g,
                          full_name(key, x, "attention.causal"), x->e) < 0
                ? -1
