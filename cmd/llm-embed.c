@@ -105,55 +105,6 @@ static void check_options(void)
     prog.end = &prog.first;
 }
 
-/* ---- models that rank ---- */
-
-static bool is(struct gguf_str s, const char *word)
-{
-    return s.n == strlen(word) && !memcmp(s.p, word, s.n);
-}
-
-/* The output by which to rank; -1: nobody says. */
-static int find_label(void)
-{
-    int n = embed_width(prog.embed);
-    long i;
-    char *end;
-
-    for (i = 0; i < n; i++)
-        if (is(embed_label(prog.embed, (int)i), label ? label : "yes"))
-            return (int)i;
-    if (!label)
-        return n == 1 ? 0 : -1;
-    i = strtol(label, &end, 10);
-    if (!*label || *end || i < 0 || i >= n)
-        usage_error(&cli, "--label: the model has no '%s' among its %d outputs",
-                    label, n);
-    return (int)i;
-}
-
-static void open_ranking(void)
-{
-    struct err e = {0};
-
-    if (!prog.rank) {
-        if (pair || label || prog.probabilities)
-            usage_error(&cli, "--pair, --label and --probabilities are for "
-                              "models that rank");
-        return;
-    }
-    if (dimensions || *prefix || *query_prefix)
-        usage_error(&cli, "--dimensions and prefixes are not for models that "
-                          "rank");
-    prog.label = find_label();
-    if (prog.label < 0 && (similar || prog.rerank || prog.probabilities))
-        usage_error(&cli, "the model has %d outputs: --label",
-                    embed_width(prog.embed));
-    prog.pattern = string(pair);
-    if (!pair && gguf_get_str(&prog.pattern, prog.load.gguf,
-                              "tokenizer.chat_template.rerank", &e) < 0)
-        die(&e);
-}
-
 static void open_all(const char *model)
 {
     struct embed_config c = {.dims = dimensions,
@@ -175,7 +126,8 @@ static void open_all(const char *model)
     prog.rank = c.pool == MODEL_POOL_RANK;
     if (embed_new(&prog.embed, &c, &e))
         die(&e);
-    open_ranking();
+    rank_open(&cli, &prog, pair, label, dimensions || *prefix || *query_prefix,
+              similar || prog.rerank);
     if ((similar || prog.rerank) && c.pool == MODEL_POOL_NONE)
         usage_error(&cli, "vectors of single tokens are not ranked: "
                           "--pooling");

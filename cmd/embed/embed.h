@@ -105,6 +105,14 @@ double unit_score(const struct program *p, const float *v);
 
 struct gguf_str json_text(const json_t *s);
 
+/* ---- label.c ---- */
+
+/* What P's model needs that ranks, if it does, by the options PAIR and LABEL;
+ * CHANGED: others change vectors; RANKED: one output must count.  Exits with a
+ * usage error where that does not fit. */
+void rank_open(const struct cli *c, struct program *p, const char *pair,
+               const char *label, bool changed, bool ranked);
+
 /* ---- vector.c: one unit, and its vector ---- */
 
 /* TEXT, or, where QUERY is not NULL, the pair of both; takes ID, which may be
