@@ -163,7 +163,8 @@ static int check_places(const struct safetensors_file *f,
 {
     const unsigned char *at = f->data;
 
-    qsort(t, n, sizeof *t, by_place);
+    if (n)
+        qsort(t, n, sizeof *t, by_place);
     for (size_t i = 0; i < n; i++) {
         struct entry x = {f->path, t[i].name, NULL, e};
 
@@ -230,6 +231,8 @@ static int read_tensors(struct safetensors *s, const struct safetensors_file *f,
             return err_nomem(e);
         n++;
     }
+    if (!n && !f->ndata)
+        return 0;
     return check_places(f, (struct safetensors_tensor *)(void *)s->t.p + first,
                         n, e);
 }
