@@ -122,6 +122,20 @@ static double next_wanted(const struct search *s, double bound)
     return exp(x);
 }
 
+/* Is there little left to gain: GOOD, the smallest so far, comes near the
+ * bound, or one that is hardly smaller was beyond it? */
+static bool enough(const struct search *s, const struct tried *good,
+                   double bound)
+{
+    if (!good)
+        return false;
+    for (int i = 0; i < s->n; i++)
+        if (s->tried[i].kl.mean > bound &&
+            (double)s->tried[i].bytes >= 0.995 * (double)good->bytes)
+            return true;
+    return good->kl.mean >= 0.98 * bound;
+}
+
 /* The smallest mix within the bound. */
 static int within(struct search *s, const struct tried **best, struct err *e)
 {
@@ -130,7 +144,7 @@ static int within(struct search *s, const struct tried **best, struct err *e)
     while (s->n < ROUNDS) {
         const struct tried *good = smallest(s, bound);
 
-        if (good && good->kl.mean >= bound * 0.98)
+        if (enough(s, good, bound))
             break;
         if (s->n)
             wanted = next_wanted(s, bound);

@@ -18,6 +18,7 @@ struct source {
     struct score_apart *a;
     const struct gguf *g;
     size_t most; /* tokens */
+    int32_t bos; /* which is before them, and not one of them; or -1 */
     int fd;
     const char *name;
 };
@@ -89,15 +90,15 @@ static int add_text(struct source *t, const struct tok *tok, struct err *e)
 /* One sequence of a stream. */
 static int add_prompt(struct source *t, struct prompt *q, struct err *e)
 {
-    size_t have = score_apart_count(t->a), n = (size_t)q->n;
+    size_t have = score_apart_count(t->a), n = (size_t)q->n, room;
     int rc = 0;
 
     if (q->failed.code) {
         *e = q->failed;
         rc = -1;
     } else if (have < t->most) {
-        rc = score_apart_add(t->a, q->ids,
-                             n < t->most - have ? n : t->most - have, e);
+        room = t->most - have + (n && q->ids[0] == t->bos);
+        rc = score_apart_add(t->a, q->ids, n < room ? n : room, e);
     }
     prompt_free(q);
     return rc;
@@ -127,7 +128,10 @@ static int add_stream(struct source *t, struct err *e)
 int tokens_add(struct score_apart *a, const struct gguf *g,
                const struct tok *tok, const struct job *j, struct err *e)
 {
-    struct source t = {.a = a, .g = g, .most = (size_t)j->tokens};
+    struct source t = {.a = a,
+                       .g = g,
+                       .most = (size_t)j->tokens,
+                       .bos = tok_adds_bos(tok) ? tok_role(tok, TOK_BOS) : -1};
     int rc;
 
     t.fd = io_open(j->text, &t.name, e);
