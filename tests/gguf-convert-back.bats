@@ -218,7 +218,9 @@ E
 @test "a folder that is there stays; no room, no folder, a signal: nothing is left" {
     "$tools/mkhf" hf llama
     gguf-convert -q -o a.gguf hf
+    find hf | sort >was
     fails 1 "hf: File exists" gguf-convert -o hf a.gguf
+    find hf | sort | cmp - was
     fails 1 "hf: File exists" gguf-convert -o hf/ a.gguf
     fails 1 "none/x: No such file" gguf-convert -o none/x a.gguf
     fails 1 "File too large" bash -c 'ulimit -f 16; gguf-convert --no-tokenizer -o x a.gguf'

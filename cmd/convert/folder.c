@@ -61,6 +61,8 @@ static int make_folder(struct out *o, struct err *e)
         n--;
     o->name = strndup(o->j->output, n);
     o->temp = malloc(n + 8);
+    if (o->temp)
+        *o->temp = 0; /* none is made yet */
     if (!o->name || !o->temp)
         return err_nomem(e);
     if (!lstat(o->name, &st))
