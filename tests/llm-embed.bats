@@ -31,8 +31,10 @@ setup_file() {
     cd "$models" || exit 1
     mkmodel 0 >m.gguf
     mkmodel 9 400 >w.gguf # windows
-    for n in $(mkmodel | awk '$2 == "bert" || $2 == "modern-bert" { print $1 }'); do
-        mkmodel "$n" >"$(mkmodel | awk -v n="$n" '$1 == n { print $2 }').gguf"
+    # Encoders come behind those that mkmodel lists.
+    for ((n = $(mkmodel | wc -l); ; n++)); do
+        mkmodel "$n" >some || break
+        mv some "$(head -c 200 some | grep -aoE '(modern-|nomic-)?bert|gemma-embedding' | head -n 1).gguf"
     done
     mkgguf q.gguf llama
     mkgguf rank.gguf llama k:llama.pooling_type:u32:4 t:cls.output.weight:F32:32x1 \
