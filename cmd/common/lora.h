@@ -38,7 +38,7 @@ struct lora_choice {
 /* Take the key "lora" of the "set" record R, if it has one that is not null.
  * ERR_FORMAT: no such adapter, or no list of them; M was opened with L. */
 int lora_set(struct lora_choice *c, const struct loras *l,
-                const struct model *m, const struct wire_rec *r, struct err *e);
+             const struct model *m, const struct wire_rec *r, struct err *e);
 /* NULL: none was made. */
 const struct kv_adapt *lora_chosen(const struct lora_choice *c);
 void lora_choice_fini(struct lora_choice *c);
