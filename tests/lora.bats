@@ -9,6 +9,7 @@ setup_file() {
     export PATH=$B/bin:$B/tools:$PATH
     export models=$BATS_FILE_TMPDIR
     export XDG_CACHE_HOME=$models/cache
+    export ORACLE=$PWD/../shared/oracle DATA=$PWD/tests/data
     cd "$models" || exit 1
     mkmodel 0 200 3 >m.gguf
     mkmodel 10 200 3 >w.gguf # windows, and norms behind blocks
@@ -331,4 +332,16 @@ draw=(--seed 5 -n 9 --ignore-eos --logprobs 2 -f json)
     mkgguf good.gguf "${head[@]}" $lora k:general.base_model.count:u32:1 \
         k:general.base_model.0.name:str:Other k:adapter.lora.task_name:str:x "${pair[@]}"
     llm-decode -n 1 --lora good.gguf m.gguf in
+}
+
+@test "an adapter of PEFT on a model of ../shared: its logits" {
+    local model=$ORACLE/tiny/llama/model.gguf
+
+    [ -f "$model" ] || skip "no ../shared"
+    jq -c '{t: "tokens", ids}' "$DATA/lora.json" >in
+    llm-prefill --all-logits --no-kv --kv-type f32 -f json --lora "$DATA/lora.gguf" "$model" in |
+        jq -c 'select(.t == "logits") | [.pos, .v]' |
+        jq -se --slurpfile want "$DATA/lora.json" '
+            [.[] | .[0] as $p | .[1] as $v | ($want[0].logits["\($p)"] // {}) | to_entries[] |
+                ($v[.key | tonumber] - .value) | fabs] | length == 16 and max < 2e-4'
 }

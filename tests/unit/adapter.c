@@ -364,6 +364,7 @@ static void break_it(struct low *a, int how)
         a->more = alora;
         break;
     case 4:
+        low_free(a);
         a->nt = 0;
         break;
     case 5:
