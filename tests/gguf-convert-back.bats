@@ -189,6 +189,20 @@ E
     [ "$(ls bare | xargs)" = "config.json model.safetensors" ]
 }
 
+@test "embedders: how they pool" {
+    "$tools/mkhf" hf bert
+    gguf-convert -q --outtype f32 -o a.gguf hf
+    for n in 1 2 3; do
+        gguf-set -q -o b.gguf a.gguf bert.pooling_type=$n
+        gguf-convert -q -o "pool$n" b.gguf
+        gguf-convert -q --outtype f32 -o c.gguf "pool$n"
+        [ "$(gguf-inspect --key bert.pooling_type c.gguf)" = $n ]
+        [ -z "$(changed b.gguf c.gguf)" ]
+    done
+    gguf-set -q -o b.gguf a.gguf bert.pooling_type=4
+    fails 4 "key 'bert.pooling_type': has no place" gguf-convert -o x b.gguf
+}
+
 @test "what has no place, is missing or does not fit is refused by name" {
     "$tools/mkhf" hf llama
     gguf-convert -q -o a.gguf hf

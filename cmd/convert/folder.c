@@ -200,6 +200,44 @@ static int put_texts(const struct out *o, struct err *e)
     return rc;
 }
 
+/* sentence-transformers' files, of an embedder that says how it pools. */
+static int put_modules(const struct out *o, struct err *e)
+{
+    static const char *const modes[] = {"mean_tokens", "cls_token",
+                                        "lasttoken"};
+    static const char type[] = "\"type\": \"sentence_transformers.models.";
+    const char *mode = folder_pooling(o->f);
+    char *dir = path_of(o, "1_Pooling");
+    struct buf pool = {0}, modules = {0};
+    int rc = 0;
+
+    if (mode && mkdir(dir, 0777))
+        rc = err_set(e, ERR_IO, "%s: %s", dir, strerror(errno));
+    if (mode && !rc) {
+        cleanup_add(dir);
+        buf_printf(&pool, "{\n  \"word_embedding_dimension\": %llu",
+                   (unsigned long long)folder_width(o->f));
+        for (int i = 0; i < 3; i++)
+            buf_printf(&pool, ",\n  \"pooling_mode_%s\": %s", modes[i],
+                       strcmp(mode, modes[i]) ? "false" : "true");
+        buf_puts(&pool, "\n}\n");
+        buf_printf(&modules,
+                   "[\n  {\"idx\": 0, \"name\": \"0\", \"path\": \"\", "
+                   "%sTransformer\"},\n  {\"idx\": 1, \"name\": \"1\", "
+                   "\"path\": \"1_Pooling\", %sPooling\"}\n]\n",
+                   type, type);
+        rc = buf_ok(&pool, e) || buf_ok(&modules, e) ||
+                     put_file(o, "1_Pooling/config.json", 0, NULL, &pool, e) ||
+                     put_file(o, "modules.json", 0, NULL, &modules, e)
+                 ? -1
+                 : 0;
+    }
+    buf_free(&pool);
+    buf_free(&modules);
+    free(dir);
+    return rc;
+}
+
 /* Its files are small and have names of their own: a signal waits. */
 static int put_tokenizer(const struct out *o, struct err *e)
 {
@@ -243,6 +281,8 @@ static int write_folder(struct out *o, struct err *e)
         rc = put_tokenizer(o, e);
     if (!rc)
         rc = put_texts(o, e);
+    if (!rc)
+        rc = put_modules(o, e);
     if (!rc)
         rc = put_weights(o, e);
     if (!rc)

@@ -63,6 +63,12 @@ const struct folder_file *folder_file(const struct folder *f, size_t i);
 int folder_config(struct buf *to, const struct folder *f, struct err *e);
 int folder_index(struct buf *to, const struct folder *f, struct err *e);
 
+/* How the model's vectors are pooled: "mean_tokens", "cls_token", "lasttoken";
+ * NULL: the GGUF does not say. */
+const char *folder_pooling(const struct folder *f);
+/* The width of its vectors. */
+uint64_t folder_width(const struct folder *f);
+
 /* File I's bytes.  R->progress counts bytes of all files. */
 int folder_put(const struct folder *f, size_t i, struct newfile *file,
                const struct convert_run *r, struct err *e);

@@ -271,8 +271,38 @@ static int granted(struct folder *f, struct err *e)
     return 0;
 }
 
+/* By llama.cpp's numbers of <arch>.pooling_type; rankers are none of these. */
+static const char *const pools[] = {NULL, "mean_tokens", "cls_token",
+                                    "lasttoken"};
+
+static int pooling(const struct folder *f, int64_t *type)
+{
+    char name[100];
+    const struct gguf_val *v;
+
+    snprintf(name, sizeof name, "%s.pooling_type", f->m->arch);
+    v = gguf_key(f->g, name);
+    return v && gguf_val_int(type, v) && *type >= 0 && *type < 4;
+}
+
+const char *folder_pooling(const struct folder *f)
+{
+    int64_t type = 0;
+
+    return pooling(f, &type) ? pools[type] : NULL;
+}
+
+uint64_t folder_width(const struct folder *f)
+{
+    return (uint64_t)folder_size(f, 'D');
+}
+
 int folder_values(struct folder *f, struct err *e)
 {
+    int64_t pool;
+
+    if (pooling(f, &pool))
+        folder_key(f, "pooling_type");
     names(f);
     for (size_t i = 0; f->m->fixed[i]; i++)
         for (const struct convert_fixed *x = f->m->fixed[i]; x->config; x++)
