@@ -149,7 +149,7 @@ verdict() {
     [ "$(verdict | cut -d ' ' -f 1)" = unknown ]
     changed 'del(.runs) | .median *= 1000'
     [ "$(verdict | cut -d ' ' -f 1)" = unknown ]
-    changed '.runs |= map(. * 1000) | .median *= 1.0'
+    changed '.runs |= map(. * 1000) | .median *= 1000'
     [ "$(verdict --noise 100)" = "same true" ]
     # Of several the last; another test, another model; one known by name only.
     { jq -c '.runs |= map(. * 1000) | .median *= 1000' now; jq -c '.runs |= map(. / 1000) | .median /= 1000' now; } >before
