@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cmd/common/size.h"
 #include "cmd/quantize/quantize.h"
 
 static uint32_t type_named(const struct cli *c, const char *option,
@@ -72,31 +73,17 @@ void want_free(struct job *j)
 
 void want_target(struct target *t, const struct cli *c, const char *s)
 {
-    static const struct {
-        const char *unit;
-        double times;
-    } units[] = {{"", 1},         {"K", 0x1p10},   {"M", 0x1p20},
-                 {"G", 0x1p30},   {"T", 0x1p40},   {"KiB", 0x1p10},
-                 {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40}};
     char *end;
     double v;
 
     errno = 0;
     v = strtod(s, &end);
     *t = (struct target){0};
-    if (end == s || errno || !(v > 0 && v < 0x1p60))
-        usage_error(c, "--target-size: '%s' is no size", s);
-    if (!strcasecmp(end, "bpw")) {
+    if (end != s && !errno && v > 0 && v < 0x1p60 && !strcasecmp(end, "bpw"))
         t->bits = v;
-        return;
-    }
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (!strcasecmp(end, units[i].unit) && v * units[i].times < 0x1p62) {
-            t->bytes = (uint64_t)(v * units[i].times);
-            return;
-        }
-    usage_error(c,
-                "--target-size: '%s' is neither bytes, with K, M or G if "
-                "need be, nor bits of a weight, as 4.5bpw",
-                s);
+    else if (!size_parse(&t->bytes, s) || !t->bytes)
+        usage_error(c,
+                    "--target-size: '%s' is neither bytes, with K, M or G if "
+                    "need be, nor bits of a weight, as 4.5bpw",
+                    s);
 }
