@@ -7,56 +7,28 @@
  * vocabulary. */
 #include "convert/tokenizer_back.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "base/newfile.h"
 
 /* ---- files ---- */
-
-static int write_all(int fd, const unsigned char *p, size_t n)
-{
-    while (n) {
-        ssize_t k = write(fd, p, n);
-
-        if (k < 0 && errno != EINTR)
-            return -1;
-        if (k > 0) {
-            p += k;
-            n -= (size_t)k;
-        }
-    }
-    return 0;
-}
 
 int hf_back_write(const struct back *b, const char *file, const struct buf *s,
                   struct err *e)
 {
-    struct buf path = {0}, part = {0};
-    int fd = -1, rc = -1;
+    struct buf path = {0};
+    struct newfile *f = NULL;
+    int rc = -1;
 
     buf_printf(&path, "%s/%s", b->dir, file);
-    buf_printf(&part, "%s/%s.part", b->dir, file);
     buf_str(&path);
-    buf_str(&part);
-    if (buf_ok(s, e) || buf_ok(&path, e) || buf_ok(&part, e))
-        goto out;
-    fd = open((char *)part.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd >= 0)
-        rc = write_all(fd, s->p, s->n);
-    if (fd >= 0 && close(fd))
-        rc = -1;
-    if (!rc)
-        rc = rename((char *)part.p, (char *)path.p);
-    if (rc) {
-        int code = errno;
-
-        unlink((char *)part.p);
-        err_set(e, ERR_IO, "%s: %s", (char *)path.p, strerror(code));
-    }
-out:
+    if (!buf_ok(s, e) && !buf_ok(&path, e) &&
+        !newfile_open(&f, (char *)path.p, e) &&
+        !newfile_put(f, 0, s->p, s->n, e))
+        rc = newfile_close(f, e);
+    if (rc)
+        newfile_abandon(f);
     buf_free(&path);
-    buf_free(&part);
     return rc;
 }
 
