@@ -195,6 +195,24 @@ draw=(--seed 5 -n 9 --ignore-eos --logprobs 2 -f json)
     [[ $stderr == *"the sum is"* ]]
 }
 
+@test "states of sequences that fail leave room for the others" {
+    local s
+
+    for s in 0 1 2 3 4 5 6 7; do
+        [ "$s" = 0 ] || echo "{\"t\":\"set\",\"s\":$s,\"lora\":[{\"name\":\"b\",\"scale\":1}]}"
+        S=$s prompt "$s" $(some 70)
+    done >in
+    llm-prefill -q -f json --lora b.gguf:0 m.gguf in >state
+    grep -v '"t":"set"' state >other
+    # They ask for what is not loaded; they were read with it.
+    for s in state other; do
+        run -3 --separate-stderr llm-decode -q "${draw[@]}" -b 1 m.gguf "$s"
+        [ "${#stderr_lines[@]}" -eq 7 ]
+        [[ $stderr != *full* ]]
+        grep -c '"why":"error"' <<<"$output" | grep -x 7
+    done
+}
+
 @test "--cache keeps those apart that differ in adapters" {
     local with reused
 

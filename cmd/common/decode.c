@@ -234,6 +234,7 @@ static int add(struct prompt *p, struct err *e)
     warn("sequence %llu: %s", (unsigned long long)p->seq, mine.msg);
     if (status(&mine) > prog.answers.worst)
         prog.answers.worst = status(&mine);
+    prompt_no_state(p);
     return answer_failed(&prog.answers, x, &mine, e);
 }
 

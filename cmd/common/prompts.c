@@ -32,14 +32,21 @@ int prompts_open(struct prompts **out, int fd, const char *name,
     return 0;
 }
 
+void prompt_no_state(struct prompt *p)
+{
+    kv_load_free(p->load);
+    kv_seq_free(p->state);
+    p->load = NULL;
+    p->state = NULL;
+}
+
 void prompt_free(struct prompt *p)
 {
     if (!p)
         return;
     if (p->free_data)
         p->free_data(p->data);
-    kv_load_free(p->load);
-    kv_seq_free(p->state);
+    prompt_no_state(p);
     buf_free(&p->pass);
     free(p->ids);
     free(p);
@@ -158,7 +165,7 @@ static int state(struct prompts *p, struct prompt *q, const struct wire_rec *r,
 {
     int got;
 
-    if (!p->use.kv)
+    if (!p->use.kv || q->failed.code)
         return 0;
     if (!q->load && !(q->load = kv_load_new(p->use.kv, e)))
         return -1;
@@ -203,8 +210,10 @@ static int of_sequence(struct prompts *p, struct prompt *q,
         *e = mine;
         return -1;
     }
-    if (rc && !q->failed.code)
+    if (rc && !q->failed.code) {
         q->failed = mine;
+        prompt_no_state(q);
+    }
     return 0;
 }
 

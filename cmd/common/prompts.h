@@ -55,6 +55,8 @@ bool prompts_wait(const struct prompts *p, int ms);
  * record: what is whole by then has been given. */
 int prompts_next(struct prompt **out, struct prompts *p, struct err *e);
 void prompt_free(struct prompt *p);
+/* Let its state go: one that has failed waits for its turn without. */
+void prompt_no_state(struct prompt *p);
 /* A state that came without tokens brings its own. */
 int prompt_of_state(struct prompt *p, struct err *e);
 /* Write what P passes on. */
