@@ -266,6 +266,12 @@ END
     [ -z "$stderr" ] || [[ $stderr == "llm-bench: the machine is busy: "* ]]
 }
 
+@test "a model whose name begins with a dash" {
+    [ -z "${EMULATOR:-}" ] || skip "another process is started"
+    cp m.gguf ./-m.gguf
+    llm-bench -q -r 1 --read-mb 0 --only first -f json -- -m.gguf | jq -e '.model == "-m.gguf" and .median > 0'
+}
+
 @test "errors" {
     run -2 llm-bench
     [[ $output == *"a model is missing"* ]]

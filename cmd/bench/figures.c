@@ -60,16 +60,18 @@ int figures_mad(double *mad, const double *sorted, size_t n)
 }
 
 /* Each of N values is as probably below the median as above it: that fewer than
- * K of them are below has the probability of a sum of binomials. */
+ * K of them are below has the probability of a sum of binomials.  Of many
+ * values the first terms are too small for a double, and are found as
+ * logarithms. */
 struct figures_interval figures_interval(const double *sorted, size_t n,
                                          double level)
 {
-    double term = pow(0.5, (double)n), below = term;
+    double term = -(double)n * log(2), below = exp(term);
     struct figures_interval i = {sorted[0], sorted[n - 1], 1 - 2 * below};
 
     for (size_t k = 1; 2 * k < n; k++) {
-        term *= (double)(n - k + 1) / (double)k;
-        below += term;
+        term += log((double)(n - k + 1) / (double)k);
+        below += exp(term);
         if (1 - 2 * below < level)
             break;
         i = (struct figures_interval){sorted[k], sorted[n - 1 - k],

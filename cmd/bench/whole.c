@@ -111,7 +111,7 @@ static int first_run(void *arg, struct bench_one *o, struct err *e)
 {
     const struct whole *w = arg;
     char threads[16], input[256];
-    const char *argv[12 + LOAD_WORDS] = {
+    const char *argv[13 + LOAD_WORDS] = {
         "llm-decode", "-q", "-f", "json", "--ignore-eos", "--temp",
         "0",          "-n", "1",  "-t",   threads};
     struct process p = {.path = "/proc/self/exe",
@@ -123,6 +123,7 @@ static int first_run(void *arg, struct bench_one *o, struct err *e)
 
     snprintf(threads, sizeof threads, "%d", w->t->threads);
     n = 11 + load_words(argv + 11);
+    argv[n++] = "--"; /* it may begin with a dash */
     argv[n] = w->b->model->path;
     for (int i = 0; i < BENCH_FIRST_PROMPT; i++)
         at += snprintf(input + at, sizeof input - (size_t)at, "%s%d",
