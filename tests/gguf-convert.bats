@@ -294,6 +294,11 @@ h["classifier.bias"] = ["F32", [2], bytes(8)]'
     convert --no-tokenizer -o o.gguf hf
     keys o.gguf
     grep -q 'sliding_window_pattern.*false, true, false, false' keys
+    # A list goes before a number.
+    config '.layer_types = ["sliding_attention","full_attention","sliding_attention","full_attention"] | .sliding_window_pattern = 3'
+    convert --no-tokenizer -o o.gguf hf
+    keys o.gguf
+    run -1 grep sliding_window_pattern keys
     rm -rf hf
     model=smollm3
     fresh

@@ -181,7 +181,8 @@ int folder_windows(struct folder *f, struct err *e)
 {
     const struct gguf_val *v =
         folder_key(f, "attention.sliding_window_pattern");
-    bool modern = f->m->windows == CONVERT_WINDOW_FIRST;
+    bool modern = f->m->windows == CONVERT_WINDOW_FIRST,
+         all = f->m->windows == CONVERT_WINDOW_ALL;
     int64_t w = 0, n = folder_size(f, 'L');
     int rc = folder_int(&w, f, "attention.sliding_window", e);
     json_t *types;
@@ -197,10 +198,13 @@ int folder_windows(struct folder *f, struct err *e)
                                  gguf_path(f->g), f->m->arch, f->m->type)
                        : 0;
     /* A model that has none need not say so. */
-    if (!rc && f->m->windows == CONVERT_WINDOW_ALL)
+    if (!rc && all)
         w = 0;
-    folder_set(f, window_names[modern], w ? json_integer(w) : json_null());
-    if (f->m->windows == CONVERT_WINDOW_ALL)
+    /* Where layers say for themselves that they have none, readers want some
+     * number nevertheless. */
+    folder_set(f, window_names[modern],
+               w || !all ? json_integer(w ? w : f->m->window) : json_null());
+    if (all)
         return 0;
     types = json_array();
     for (int64_t l = 0; l < n; l++) {

@@ -209,6 +209,12 @@ static int scaling(struct folder *f, const struct rope *r, struct err *e)
 
 /* ---- the whole ---- */
 
+/* Not where it is the whole head, which most models take for granted. */
+static bool says_partial(const struct folder *f, const struct rope *r)
+{
+    return r->partial < 1 || f->m->partial > 0;
+}
+
 /* The same as rope_theta, rope_scaling and what stands beside them. */
 static void put_old(struct folder *f, const struct rope *r)
 {
@@ -230,7 +236,7 @@ static void put_new(struct folder *f, const struct rope *r, double window)
     if (!json_object_get(all, "rope_type"))
         put(f, all, "rope_type", json_string("default"));
     put_num(f, all, "rope_theta", r->theta);
-    if (r->partial < 1)
+    if (says_partial(f, r))
         put_num(f, all, "partial_rotary_factor", r->partial);
     if (window > 0) {
         o = json_object();
@@ -270,7 +276,7 @@ int folder_rope(struct folder *f, struct err *e)
     if (!rc) {
         put_old(f, &r);
         put_new(f, &r, f->m->window_theta > 0 ? window : 0);
-        if (r.partial < 1)
+        if (says_partial(f, &r))
             folder_set(f, "partial_rotary_factor",
                        json_real(folder_shortest(r.partial)));
         if (f->m->window_theta > 0)

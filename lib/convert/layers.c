@@ -107,7 +107,7 @@ static int put_pattern(struct convert *c, const bool *slides, int64_t period,
     }
     if (!same)
         gguf_put_arr(&c->out, name, GGUF_BOOL, (uint64_t)n, v, (size_t)n);
-    else if (period)
+    else if (period && period == c->m->period)
         gguf_put_int(&c->out, name, GGUF_U32, period);
     return 0;
 }
