@@ -203,6 +203,29 @@ E
     fails 4 "key 'bert.pooling_type': has no place" gguf-convert -o x b.gguf
 }
 
+@test "how much of a head rope turns, where the model's own part is less" {
+    "$tools/mkhf" hf phi
+    jq '.partial_rotary_factor = 1' hf/config.json >c && mv c hf/config.json
+    gguf-convert -q -o a.gguf hf
+    gguf-convert -q -o back a.gguf
+    jq -e '.partial_rotary_factor == 1 and .rope_parameters.partial_rotary_factor == 1' back/config.json
+    gguf-convert -q -o b.gguf back
+    [ -z "$(changed a.gguf b.gguf)" ]
+}
+
+@test "a model with windows of which no layer has one" {
+    for t in gemma2 gemma3_text; do
+        rm -rf hf back
+        "$tools/mkhf" hf $t
+        jq '.layer_types = [range(.num_hidden_layers) | "full_attention"]' hf/config.json >c && mv c hf/config.json
+        gguf-convert -q -o a.gguf hf
+        gguf-convert -q -o back a.gguf
+        jq -e '.sliding_window > 0 and (.layer_types | unique == ["full_attention"])' back/config.json
+        gguf-convert -q -o b.gguf back
+        [ "$(gguf-inspect a.gguf | grep sliding)" = "$(gguf-inspect b.gguf | grep sliding)" ]
+    done
+}
+
 @test "what has no place, is missing or does not fit is refused by name" {
     "$tools/mkhf" hf llama
     gguf-convert -q -o a.gguf hf
@@ -242,7 +265,7 @@ E
     "$tools/mkgguf" big.gguf llama
     python3 - <<'E'
 import os, signal, subprocess, time
-for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGXCPU:
     for i in range(8):
         p = subprocess.Popen(["gguf-convert", "-q", "-o", "out", "a.gguf"])
         time.sleep(0.002 * i)

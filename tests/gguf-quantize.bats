@@ -402,7 +402,7 @@ apart() { llm-score -c 512 --stride 512 --logprobs -1 --against f32.gguf -f json
 
 @test "interrupted: nothing is left" {
     "$tools/mkgguf" m.gguf t:a.weight:F32:16384x256
-    for sig in INT TERM HUP; do
+    for sig in INT TERM HUP QUIT XCPU; do
         # bash would have a child in the background ignore SIGINT.
         rc=0
         python3 - $sig <<'E' || rc=$?
@@ -413,9 +413,19 @@ while p.poll() is None and not any(n.startswith("o.gguf.") for n in os.listdir("
 p.send_signal(getattr(signal, "SIG" + sys.argv[1]))
 sys.exit(p.wait() & 255)
 E
-        case $sig in INT) [ $rc -eq 130 ] ;; TERM) [ $rc -eq 143 ] ;; HUP) [ $rc -eq 129 ] ;; esac
+        case $sig in INT) [ $rc -eq 130 ] ;; TERM) [ $rc -eq 143 ] ;; HUP) [ $rc -eq 129 ] ;; QUIT) [ $rc -eq 131 ] ;; XCPU) [ $rc -eq 152 ] ;; esac
         [ "$(ls -A)" = m.gguf ]
     done
+    # What nohup does: the signal is ignored.
+    python3 - <<'E'
+import os, signal, subprocess, time
+p = subprocess.Popen(["gguf-quantize", "-q", "-t", "1", "--pure", "-o", "o.gguf", "m.gguf", "IQ4_XS"],
+                     preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+while p.poll() is None and not any(n.startswith("o.gguf.") for n in os.listdir(".")):
+    time.sleep(0.001)
+p.send_signal(signal.SIGHUP)
+assert p.wait() == 0 and os.path.exists("o.gguf")
+E
 }
 
 @test "--measure and the table" {

@@ -8,7 +8,7 @@
 
 #include "cmd/common/cli.h"
 
-static const int stop[] = {SIGINT, SIGTERM, SIGHUP};
+static const int stop[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU};
 enum { NSTOP = sizeof stop / sizeof *stop };
 
 /* Changed with the signals blocked only. */

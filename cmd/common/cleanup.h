@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * cleanup.h - model files being written, which a signal removes.
  *
- * After the first cleanup_open(), SIGINT, SIGTERM and SIGHUP remove every file
- * that is not whole yet, and end the program with 128 and the signal's number.
+ * After the first cleanup_open(), SIGINT, SIGTERM, SIGHUP and others that end
+ * programs remove every file that is not whole yet, and end this one with 128
+ * and the signal's number; not those that it was started to ignore.
  * Threads must not have these signals: block them while starting any. */
 #ifndef LLM_CMD_CLEANUP_H
 #define LLM_CMD_CLEANUP_H

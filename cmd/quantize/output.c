@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The new file: its keys and its tensors. */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cmd/common/cleanup.h"
 #include "cmd/quantize/quantize.h"
 
 /* ---- keys ---- */
@@ -129,59 +128,20 @@ int fit_types(struct plan *p, const struct gguf *g, const struct target *t,
 
 /* ---- tensors ---- */
 
-static char *volatile temporary;
-
-static void on_signal(int sig)
-{
-    if (temporary)
-        unlink(temporary);
-    _exit(128 + sig);
-}
-
-static void signals(void)
-{
-    static const int stop[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction on = {.sa_handler = on_signal},
-                     ignore = {.sa_handler = SIG_IGN};
-
-    for (size_t i = 0; i < sizeof stop / sizeof *stop; i++)
-        sigaction(stop[i], &on, NULL);
-    /* A file that may grow no further is an error from write(). */
-    sigaction(SIGXFSZ, &ignore, NULL);
-}
-
-/* Threads have no signals, so that none comes before the name is known. */
-static int open_output(struct gguf_file **f, const char *path, struct err *e)
-{
-    sigset_t all, old;
-    int rc;
-
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &old);
-    rc = gguf_file_open(f, path, e);
-    if (!rc)
-        temporary = strdup(gguf_file_temporary(*f));
-    signals();
-    sigprocmask(SIG_SETMASK, &old, NULL);
-    return rc;
-}
-
 int write_model(const struct plan *p, const struct gguf_out *o,
                 const struct job *j, const struct quantize_run *r,
                 struct err *e)
 {
     struct gguf_file *f;
 
-    if (open_output(&f, j->output, e))
+    if (cleanup_open(&f, j->output, e))
         return -1;
     if (gguf_file_head(f, o, e) || quantize_write(p, f, o->alignment, r, e) ||
-        gguf_file_close(f, e)) {
+        cleanup_close(f, e)) {
         clear_progress();
-        gguf_file_abandon(f);
+        cleanup_abandon(f);
         return -1;
     }
     clear_progress();
-    free(temporary);
-    temporary = NULL;
     return 0;
 }
