@@ -67,3 +67,7 @@ try() {
         esac
     done
 }
+
+@test "no word of a heading is taken for a macro" {
+    run -1 grep -nE '^\.S[sh] (.* )?(Ar|Cm|Dv|Em|Er|Ev|Fa|Fd|Fl|Fn|Ic|In|Li|Nm|No|Ns|Op|Pa|Pf|Sq|St|Sy|Tn|Va|Xr)( |$)' "$P"/*.[157]
+}
