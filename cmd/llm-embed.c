@@ -197,13 +197,14 @@ int main(int argc, char **argv)
     /* Half an array would be taken for a whole one. */
     if (prog.npy && st)
         exit(st);
-    if ((similar && ranking_put(&prog, &prog.found, NULL, NULL, &e)) ||
-        (prog.npy && write_array(&prog, &e))) {
+    if (similar && ranking_put(&prog, &prog.found, NULL, NULL, &e)) {
         warn("%s", e.msg);
         st = status(&e);
     }
     if (verbose)
         load_report(&prog.load);
+    if (prog.npy)
+        write_array(&prog);
     io_stream_close(prog.out, st);
     close_all();
     return cli_finish(st);

@@ -205,6 +205,7 @@ near() {
     cmp <(jq -c . got.int8) <(llm-embed -L --dtype int8 -f json m.gguf lines | vectors)
     llm-embed -L -f npy m.gguf /dev/null | grep -aq "'shape': (0, 32)"
     # All of it, or none.
+    [ ! -c /dev/full ] || fails 1 "standard output: " llm-embed -L -f npy -o /dev/full m.gguf lines
     printf 'abc\n\nb\n' >gap
     run -3 --separate-stderr llm-embed -L -f npy m.gguf gap
     [ -z "$output" ]

@@ -152,8 +152,8 @@ int rank_request(struct program *p, const json_t *query,
  * there; ID may be NULL. */
 int write_vector(struct program *p, uint64_t seq, const json_t *id, int64_t pos,
                  const float *v, struct err *e);
-/* The array, to standard output. */
-int write_array(struct program *p, struct err *e);
+/* The array, to standard output; whether it went there, cli_finish() says. */
+void write_array(const struct program *p);
 
 /* ---- input.c: inputs, for io_each() ---- */
 
