@@ -120,7 +120,7 @@ draw=(--seed 5 -n 9 --ignore-eos --logprobs 2 -f json)
 @test "what a sequence asks for is wrong: its error, and the others go on" {
     local bad
 
-    for bad in '[{"name":"c"}]' '[{"index":2}]' '[{"index":-1}]' '[{"index":0.5}]' \
+    for bad in '[{"name":"c"}]' '[{"name":"a\u0000"}]' '[{"index":2}]' '[{"index":-1}]' '[{"index":0.5}]' \
         '[{"name":"a","index":0}]' '[{}]' '{"name":"a"}' '"a"' '[1]' '[{"name":1}]' \
         '[{"name":"a"},{"index":0}]' '[{"name":"a","scale":"1"}]' \
         '[{"name":"a","scale":1e99}]' '[[]]'; do

@@ -166,9 +166,9 @@ static int which(const struct loras *l, json_t *v, struct err *e)
         return err_set(e, ERR_FORMAT, "lora: a name that is no text");
     if (name) {
         i = find(l, json_string_value(name));
-        if (i < 0)
-            err_set(e, ERR_FORMAT, "lora: no adapter '%.64s' was loaded",
-                    json_string_value(name));
+        if (i < 0 || strlen(l->name[i]) != json_string_length(name))
+            return err_set(e, ERR_FORMAT, "lora: no adapter '%.64s' was loaded",
+                           json_string_value(name));
         return i;
     }
     if (!json_is_integer(index) || json_integer_value(index) < 0 ||
