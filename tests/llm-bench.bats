@@ -10,6 +10,7 @@ setup_file() {
     cd "$models" || exit 1
     mkmodel 0 2048 >m.gguf
     mkmodel 0 2048 2 >n.gguf # other weights
+    mkadapter 0 4 >a.gguf
     mkmodel 9 400 >w.gguf    # windows
     mkshape llama-tiny q4_k_m >q.gguf
 }
@@ -159,6 +160,9 @@ verdict() {
         changed "$x"
         [ "$(verdict)" = none ] || { echo "$x"; return 1; }
     done
+    changed '.'
+    llm-bench "${few[@]}" --lora a.gguf:0.5 --only decode --baseline before -f json m.gguf |
+        jq -e '(.adapters | test("^[0-9a-f]{32}:0.5$")) and (has("baseline") | not)'
     changed 'del(.model_id) | .runs |= map(. * 1000) | .median *= 1000'
     [ "$(verdict)" = "slower true" ]
 }
@@ -210,6 +214,8 @@ END
     printf '4 a b/it%ss.gguf %s\n' "'" "0 4 1 7 2 {other} y {" "'" "16 0 1 7 1 {other} y {" | diff got -
     # The whole match, if there is no group.
     llm-bench "${few[@]}" --only decode -f json --vs 'echo 3 4' --vs-regex '[0-9]+' m.gguf | jq -e '.vs.median == 4'
+    # What is too long for a number is not cut off.
+    fails 3 "no number" llm-bench "${few[@]}" --only decode -f json --vs "printf '1%069d' 5" --vs-regex '[0-9]+' m.gguf
     llm-bench "${few[@]}" --only decode --vs 'echo 3' --vs-regex '3' m.gguf | grep -qE 'x[0-9.]+ \([0-9.]+-[0-9.]+\)$'
 }
 

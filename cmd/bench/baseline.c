@@ -80,9 +80,9 @@ static bool same_model(const json_t *a, const json_t *b)
 
 static bool same_test(const json_t *a, const json_t *b)
 {
-    static const char *const keys[] = {"test",    "threads", "cache", "prompt",
-                                       "n",       "depth",   "batch", "shared",
-                                       "kv_type", "drafter", "unit"};
+    static const char *const keys[] = {
+        "test",  "threads", "cache",   "prompt",  "n",    "depth",
+        "batch", "shared",  "kv_type", "drafter", "unit", "adapters"};
 
     if (!same_model(a, b))
         return false;

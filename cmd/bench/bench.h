@@ -72,6 +72,7 @@ struct bench_model {
     const char *operand, *path, *name;
     struct gguf *gguf;
     char id[33];
+    char *adapters; /* with their scales, as states say them; empty: none */
     struct gguf_config config;
     double bytes;                   /* of all tensors */
     double dense, experts, head;    /* bytes */

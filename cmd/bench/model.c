@@ -79,6 +79,10 @@ void bench_model_open(struct bench_model *m, const struct cli *c,
     /* Whatever is wrong with the model or the options is said here. */
     load_open(&l, c, operand, 1, RUN_CHUNK, false);
     be_stats(&m->stats, l.be);
+    kv = model_kv(l.model)->adapt.text;
+    m->adapters = strdup(kv ? kv : "");
+    if (!m->adapters)
+        die(&(struct err){ERR_NOMEM, "out of memory"});
     load_close(&l);
     load_words(w);
     kv = w[1];
@@ -92,6 +96,7 @@ void bench_model_open(struct bench_model *m, const struct cli *c,
 void bench_model_close(struct bench_model *m)
 {
     gguf_config_fini(&m->config);
+    free(m->adapters);
     gguf_close(m->gguf);
 }
 

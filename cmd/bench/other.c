@@ -109,7 +109,8 @@ static int find_number(double *value, const struct other *o, const char *text,
 
         if (g->rm_so >= 0)
             snprintf(number, sizeof number, "%.*s",
-                     (int)(g->rm_eo - g->rm_so) % 64, text + g->rm_so);
+                     g->rm_eo - g->rm_so < 64 ? (int)(g->rm_eo - g->rm_so) : 0,
+                     text + g->rm_so);
         text += m[0].rm_eo > m[0].rm_so ? m[0].rm_eo : m[0].rm_eo + 1;
         if (m[0].rm_eo == m[0].rm_so && !text[-1])
             break;

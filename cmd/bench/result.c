@@ -43,6 +43,8 @@ static void put_test(json_t *o, const struct bench *b,
     put_text(o, "test", bench_word[t->kind]);
     put_text(o, "model", m->name);
     put_text(o, "model_id", m->id);
+    if (*m->adapters)
+        put_text(o, "adapters", m->adapters);
     put_int(o, "threads", (uint64_t)t->threads);
     if (t->kind == BENCH_LOAD || t->kind == BENCH_FIRST)
         put_text(o, "cache", t->cold ? "cold" : "warm");

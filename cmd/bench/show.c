@@ -145,9 +145,11 @@ static void cell_note(char s[CELL], const json_t *o)
     if (plain) {
         double n = number(o, "guessed");
 
-        at += (size_t)snprintf(s + at, CELL - at, "x%.2f, %.0f %% right",
-                               number(plain, "ratio"),
-                               n > 0 ? 100 * number(o, "right") / n : 0);
+        at += (size_t)snprintf(s + at, CELL - at, "x%.2f, ",
+                               number(plain, "ratio"));
+        at += (size_t)(n > 0 ? snprintf(s + at, CELL - at, "%.0f %% right",
+                                        100 * number(o, "right") / n)
+                             : snprintf(s + at, CELL - at, "no guesses"));
     }
     if (vs)
         at += (size_t)snprintf(s + at, CELL - at, "x%.2f (%.2f-%.2f)",
