@@ -140,6 +140,8 @@ static int input(void *arg, int fd, const char *name, struct err *e)
             got = -1;
             break;
         }
+    if (!got)
+        got = prompts_pass(run.out, in, e);
     prompts_close(in);
     return got;
 }

@@ -86,6 +86,14 @@ two=("--ngram-min 1" "--no-ngram --draft n.gguf")
     llm-spec -q --temp 0 -n 40 --ignore-eos --draft-all --corpus text m.gguf one | tok-decode >want
     tok-decode <got | cmp - want
     llm-spec -q --temp 0 -n 40 --ignore-eos --draft-all --corpus text --stats m.gguf one 2>said | tok-decode | cmp - want
+    # No sequence of whoever reads the stream.
+    local with
+    for with in "llm-decode -q -n 1 --ignore-eos" "llm-prefill --no-kv" llm-score llm-embed; do
+        run -0 --separate-stderr $with -f json m.gguf got
+        [ -z "$stderr" ]
+        cmp <(grep '"drafts"' got) <(grep '"drafts"' <<<"$output")
+        jq -c 'select(.t == "end").s' <<<"$output" | sort | xargs | grep -x "0 1"
+    done
 }
 
 @test "greedy and sampled, with each drafter, alone and together" {

@@ -270,6 +270,8 @@ static int input(void *arg, int fd, const char *name, struct err *e)
     progress_clear();
     if (!rc && interrupted)
         rc = run_interrupt(prog.run, on_event, NULL, e);
+    if (!rc)
+        rc = prompts_pass(prog.answers.out, in, e);
     if (!rc && got < 0 && !interrupted) {
         *e = failed;
         rc = -1;

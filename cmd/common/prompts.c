@@ -10,6 +10,7 @@ struct prompts {
     struct prompts_use use;
     struct prompt *open;         /* in order of appearance */
     struct prompt *whole, **end; /* to be given */
+    struct buf pass;             /* of no sequence, as that of a prompt */
     bool over;                   /* the input has ended, or failed */
     struct err failed;
 };
@@ -62,6 +63,7 @@ void prompts_close(struct prompts *p)
             prompt_free(q);
         }
     wire_in_close(p->in);
+    buf_free(&p->pass);
     free(p);
 }
 
@@ -81,25 +83,40 @@ int prompt_of_state(struct prompt *p, struct err *e)
     return 0;
 }
 
-int prompt_keep(struct prompt *p, const struct wire_rec *r, struct err *e)
+static int keep(struct buf *pass, const struct wire_rec *r, struct err *e)
 {
-    buf_put(&p->pass, &r->nraw, sizeof r->nraw);
-    buf_put(&p->pass, r->raw, r->nraw);
-    return buf_ok(&p->pass, e);
+    buf_put(pass, &r->nraw, sizeof r->nraw);
+    buf_put(pass, r->raw, r->nraw);
+    return buf_ok(pass, e);
 }
 
-int prompt_pass(struct wire_out *w, const struct prompt *p, struct err *e)
+static int put(struct wire_out *w, const struct buf *pass, struct err *e)
 {
     struct wire_rec r = {0};
 
-    for (size_t at = 0; at < p->pass.n; at += r.nraw) {
-        memcpy(&r.nraw, p->pass.p + at, sizeof r.nraw);
+    for (size_t at = 0; at < pass->n; at += r.nraw) {
+        memcpy(&r.nraw, pass->p + at, sizeof r.nraw);
         at += sizeof r.nraw;
-        r.raw = p->pass.p + at;
+        r.raw = pass->p + at;
         if (wire_put(w, &r, e))
             return -1;
     }
     return 0;
+}
+
+int prompt_keep(struct prompt *p, const struct wire_rec *r, struct err *e)
+{
+    return keep(&p->pass, r, e);
+}
+
+int prompt_pass(struct wire_out *w, const struct prompt *p, struct err *e)
+{
+    return put(w, &p->pass, e);
+}
+
+int prompts_pass(struct wire_out *w, const struct prompts *p, struct err *e)
+{
+    return w ? put(w, &p->pass, e) : 0;
 }
 
 static struct prompt *find(struct prompts *p, uint64_t seq, struct err *e)
@@ -217,6 +234,17 @@ static int of_sequence(struct prompts *p, struct prompt *q,
     return 0;
 }
 
+/* Without a number these are about all sequences, and others about 0. */
+static bool of_all(const struct wire_rec *r)
+{
+    static const char *const kinds[] = {"drafts", "ranking", "score"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (r->kind == WIRE_OTHER && !r->has_seq && !strcmp(r->t, kinds[i]))
+            return true;
+    return false;
+}
+
 static int record(struct prompts *p, const struct wire_rec *r, struct err *e)
 {
     struct prompt *q;
@@ -227,6 +255,8 @@ static int record(struct prompts *p, const struct wire_rec *r, struct err *e)
     }
     if (r->kind == WIRE_ERROR && !r->has_seq)
         return err_set(e, ERR_IO, "%s", r->error.msg);
+    if (of_all(r))
+        return keep(&p->pass, r, e);
     q = find(p, r->seq, e);
     if (!q)
         return -1;

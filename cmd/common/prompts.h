@@ -59,6 +59,9 @@ void prompt_free(struct prompt *p);
 void prompt_no_state(struct prompt *p);
 /* A state that came without tokens brings its own. */
 int prompt_of_state(struct prompt *p, struct err *e);
+/* When all sequences have been dealt with: write to W, if there is one, what is
+ * about all of them. */
+int prompts_pass(struct wire_out *w, const struct prompts *p, struct err *e);
 /* Write what P passes on. */
 int prompt_pass(struct wire_out *w, const struct prompt *p, struct err *e);
 int prompt_keep(struct prompt *p, const struct wire_rec *r, struct err *e);

@@ -100,6 +100,8 @@ int stream_input(void *program, int fd, const char *name, struct err *e)
         if (!rc && queue_busy(p))
             rc = queue_step(p, e);
     }
+    if (!rc)
+        rc = prompts_pass(p->out, in, e);
     if (!rc && got < 0) {
         *e = failed;
         rc = -1;

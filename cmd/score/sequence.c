@@ -356,6 +356,8 @@ int sequence_input(void *program, int fd, const char *name, struct err *e)
         if (!rc && item_busy(p))
             rc = item_step(p, e);
     }
+    if (!rc)
+        rc = prompts_pass(p->out, in, e);
     if (!rc && got < 0) {
         *e = failed;
         rc = -1;
