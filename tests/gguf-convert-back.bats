@@ -214,13 +214,13 @@ E
 }
 
 @test "a model with windows of which no layer has one" {
-    for t in gemma2 gemma3_text; do
+    for t in gemma2 gemma3_text modernbert; do
         rm -rf hf back
         "$tools/mkhf" hf $t
         jq '.layer_types = [range(.num_hidden_layers) | "full_attention"]' hf/config.json >c && mv c hf/config.json
         gguf-convert -q -o a.gguf hf
         gguf-convert -q -o back a.gguf
-        jq -e '.sliding_window > 0 and (.layer_types | unique == ["full_attention"])' back/config.json
+        jq -e '(.sliding_window // .local_attention) > 0 and (.layer_types | unique == ["full_attention"])' back/config.json
         gguf-convert -q -o b.gguf back
         [ "$(gguf-inspect a.gguf | grep sliding)" = "$(gguf-inspect b.gguf | grep sliding)" ]
     done

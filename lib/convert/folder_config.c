@@ -189,7 +189,8 @@ int folder_windows(struct folder *f, struct err *e)
 
     if (rc < 0)
         return -1;
-    if (!rc)
+    /* No key is no window, but for models that are older than it. */
+    if (!rc && !modern)
         w = (int64_t)f->m->window;
     if (f->m->windows == CONVERT_WINDOW_NONE)
         return rc && w ? err_set(e, ERR_UNSUPPORTED,
