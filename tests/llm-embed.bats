@@ -437,3 +437,22 @@ near() {
         done
     done
 }
+
+@test "-o and a signal: the old file, and nothing beside it" {
+    local sig st
+
+    echo old >out.npy
+    mkfifo in
+    for sig in TERM HUP; do
+        llm-embed -L -f npy -o out.npy m.gguf in &
+        exec 5>in # when the program has opened it
+        until_true compgen -G 'out.npy.*' >/dev/null
+        kill -$sig $!
+        st=0
+        wait $! || st=$?
+        exec 5>&-
+        [ "$st" -eq $((128 + $(kill -l $sig))) ]
+        [ "$(echo out.npy*)" = out.npy ]
+        [ "$(cat out.npy)" = old ]
+    done
+}

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ const char *io_output_name(void)
 
 /* What -o names is written beside it and takes its name when it is whole: a run
  * that dies leaves the old file, and an input may be its own output. */
-static char *final_name, *temporary;
+static char *final_name, *volatile temporary;
 
 static void remove_temporary(void)
 {
@@ -40,14 +41,39 @@ static void remove_temporary(void)
         unlink(temporary);
 }
 
+/* A signal that ends the program takes it away, too; not in a process that was
+ * forked and is no other program yet. */
+static pid_t owner;
+
+static void on_signal(int sig)
+{
+    if (temporary && getpid() == owner)
+        unlink(temporary);
+    raise(sig); /* which is as ever again, and comes when this returns */
+}
+
+static void catch_signals(void)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+    struct sigaction on = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND},
+                     was;
+
+    owner = getpid();
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!sigaction(ends[i], NULL, &was) && was.sa_handler == SIG_DFL)
+            sigaction(ends[i], &on, NULL);
+}
+
 static int publish(void)
 {
+    char *was = temporary;
+
     if (rename(temporary, final_name)) {
         warn("%s: %s", file, strerror(errno));
         return -1;
     }
-    free(temporary);
     temporary = NULL;
+    free(was);
     return 0;
 }
 
@@ -77,6 +103,7 @@ static int open_temporary(mode_t mode)
         return -1;
     }
     atexit(remove_temporary);
+    catch_signals();
     cli_at_finish(publish);
     fchmod(fd, mode ? mode & 07777 : 0666 & ~mask);
     return fd;
