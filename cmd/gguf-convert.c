@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/cpu.h"
+#include "base/map.h"
 #include "cmd/common/cli.h"
 #include "cmd/common/size.h"
 #include "cmd/convert/convert.h"
@@ -41,7 +42,7 @@ static const struct cli cli = {"gguf-convert", "model",
 /* Does the file begin as a GGUF does?  A folder does not. */
 static bool is_gguf(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = map_fd(path, O_RDONLY);
     char magic[4] = "";
     bool is = fd >= 0 && read(fd, magic, 4) == 4 && !memcmp(magic, "GGUF", 4);
 

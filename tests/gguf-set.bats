@@ -226,6 +226,26 @@ E
     [[ $output == *"in place" ]]
 }
 
+@test "who opens a file while it is changed waits" {
+    "$tools/mkgguf" a.gguf llama
+    # A lease on it, as gguf-set has one.
+    python3 - <<'E'
+import fcntl, os, signal, subprocess, sys, time
+fd = os.open("a.gguf", os.O_RDWR)
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+try:
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+except OSError:
+    sys.exit(0) # not on this file system
+ps = [subprocess.Popen(c) for c in (["gguf-inspect", "--key", "general.name", "a.gguf"],
+                                    ["gguf-set", "-q", "a.gguf", "general.name=other"])]
+time.sleep(0.3)
+assert [p.poll() for p in ps] == [None, None]
+os.close(fd)
+assert [p.wait() for p in ps] == [0, 0]
+E
+}
+
 @test "an edit that was cut short: no model, until it is undone" {
     printf GGUX | dd of=a.gguf conv=notrunc status=none
     fails 3 "a.gguf: not a GGUF file, but a half edited one" gguf-inspect a.gguf

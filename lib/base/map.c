@@ -19,12 +19,23 @@ static int failed(const char *path, struct err *e)
     return err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
 }
 
+int map_fd(const char *path, int flags)
+{
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK);
+
+    /* Somebody has a lease, which only regular files have: wait for its end. */
+    if (fd < 0 && errno == EAGAIN)
+        do
+            fd = open(path, flags | O_CLOEXEC);
+        while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 int map_open(struct map *m, const char *path, struct err *e)
 {
     struct stat st;
     void *p = NULL;
-    /* O_NONBLOCK: opening a FIFO must not wait for its writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = map_fd(path, O_RDONLY);
 
     *m = (struct map){0};
     if (fd < 0)

@@ -21,6 +21,10 @@ struct map {
 int map_open(struct map *m, const char *path, struct err *e);
 void map_close(struct map *m);
 
+/* Open PATH with FLAGS, not waiting for the writer of a FIFO, but for a program
+ * that is changing the file (see gguf/patch.h): what open() returns. */
+int map_fd(const char *path, int flags);
+
 /* Let the pages between P and P + N, bytes of M, leave memory until they are
  * read again; a hint. */
 void map_forget(const struct map *m, const unsigned char *p, size_t n);

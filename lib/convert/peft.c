@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "convert/folder.h"
 #include "convert/peft_impl.h"
 #include "quantize/quantize.h"
@@ -64,7 +65,7 @@ bool peft_is(const char *path)
 
 static bool is_gguf(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = map_fd(path, O_RDONLY);
     char magic[4] = "";
     bool is = fd >= 0 && read(fd, magic, 4) == 4 && !memcmp(magic, "GGUF", 4);
 

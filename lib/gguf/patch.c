@@ -15,6 +15,7 @@
 #include <xxhash.h>
 
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/num.h"
 
 enum { SECTOR = 512, MAGIC = 8, HEAD = MAGIC + 8 * 3, HASH = 16 };
@@ -51,7 +52,7 @@ static int patch_open(struct patch *p, const char *path, int flags,
     if (!(p->journal = malloc(n)))
         return err_nomem(e);
     snprintf(p->journal, n, "%s.gguf-set", p->name);
-    p->fd = open(p->name, flags | O_CLOEXEC | O_NONBLOCK);
+    p->fd = map_fd(p->name, flags);
     if (p->fd < 0 || fstat(p->fd, &st))
         return failed(path, e);
     if (!S_ISREG(st.st_mode))
