@@ -290,6 +290,24 @@ draw=(--seed 5 -n 9 --ignore-eos --logprobs 2 -f json)
     done
 }
 
+@test "llm-embed: an adapter that a line of JSON asks for" {
+    local v='select(.t == "embedding").v' r='select(.t == "ranking").results' own=',"lora":[{"name":"a","scale":1}]'
+
+    echo '{"text":"the cat"}' >plain
+    echo '{"text":"the cat"'"$own"'}' >asks
+    llm-embed -J -f json m.gguf plain | jq -c "$v" >bare
+    llm-embed -J -f json --lora a.gguf m.gguf plain | jq -c "$v" >with
+    run -1 cmp -s bare with
+    llm-embed -J -f json --lora a.gguf:0 m.gguf <(cat asks plain asks) | jq -c "$v" | cmp - <(cat with bare with)
+    echo '{"query":"the","documents":["cat","hen"]}' >plain
+    echo '{"query":"the","documents":["cat","hen"]'"$own"'}' >asks
+    llm-embed --rerank -f json m.gguf plain | jq -c "$r" >bare
+    llm-embed --rerank -f json --lora a.gguf m.gguf plain | jq -c "$r" >with
+    run -1 cmp -s bare with
+    llm-embed --rerank -f json --lora a.gguf:0 m.gguf <(cat asks plain asks) | jq -c "$r" | cmp - <(cat with bare with)
+    fails 3 "sequence 0: lora: no adapter 'a' was loaded" llm-embed --rerank m.gguf asks
+}
+
 @test "the header of what is written says which adapters" {
     local id
 

@@ -199,22 +199,15 @@ static int one(float *scale, bool *seen, const struct loras *l, json_t *v,
     return 0;
 }
 
-int lora_set(struct lora_choice *c, const struct loras *l,
-             const struct model *m, const struct wire_rec *r, struct err *e)
+int lora_take(struct lora_choice *c, const struct loras *l,
+              const struct model *m, const json_t *v, struct err *e)
 {
     bool seen[MODEL_MAX_ADAPTERS] = {false};
     float *scale;
-    json_t *v;
     int rc = 0;
 
-    if (!wanted_has(r, "lora"))
+    if (!v || json_is_null(v))
         return 0;
-    if (!(v = wanted_json(r, "lora", e)))
-        return -1;
-    if (json_is_null(v)) {
-        json_decref(v);
-        return 0;
-    }
     scale = calloc((size_t)l->n + 1, sizeof *scale);
     if (!scale)
         rc = err_nomem(e);
@@ -222,7 +215,6 @@ int lora_set(struct lora_choice *c, const struct loras *l,
         rc = err_set(e, ERR_FORMAT, "lora: no array");
     for (size_t i = 0; !rc && i < json_array_size(v); i++)
         rc = one(scale, seen, l, json_array_get(v, i), e);
-    json_decref(v);
     lora_choice_fini(c);
     if (!rc) {
         model_adapt_text(&c->text, m, scale);
@@ -235,6 +227,21 @@ int lora_set(struct lora_choice *c, const struct loras *l,
     c->adapt = (struct kv_adapt){(const char *)c->text.p, scale, l->n};
     c->made = true;
     return 0;
+}
+
+int lora_set(struct lora_choice *c, const struct loras *l,
+             const struct model *m, const struct wire_rec *r, struct err *e)
+{
+    json_t *v;
+    int rc;
+
+    if (!wanted_has(r, "lora"))
+        return 0;
+    if (!(v = wanted_json(r, "lora", e)))
+        return -1;
+    rc = lora_take(c, l, m, v, e);
+    json_decref(v);
+    return rc;
 }
 
 const struct kv_adapt *lora_chosen(const struct lora_choice *c)

@@ -4,6 +4,8 @@
 #ifndef LLM_CMD_LORA_H
 #define LLM_CMD_LORA_H
 
+#include <jansson.h>
+
 #include "cmd/common/cli.h"
 #include "model/adapter.h"
 #include "model/model.h"
@@ -39,6 +41,9 @@ struct lora_choice {
  * ERR_FORMAT: no such adapter, or no list of them; M was opened with L. */
 int lora_set(struct lora_choice *c, const struct loras *l,
              const struct model *m, const struct wire_rec *r, struct err *e);
+/* The same of its value V, which may be NULL. */
+int lora_take(struct lora_choice *c, const struct loras *l,
+              const struct model *m, const json_t *v, struct err *e);
 /* NULL: none was made. */
 const struct kv_adapt *lora_chosen(const struct lora_choice *c);
 void lora_choice_fini(struct lora_choice *c);

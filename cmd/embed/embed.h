@@ -116,9 +116,10 @@ void rank_open(const struct cli *c, struct program *p, const char *pair,
 /* ---- vector.c: one unit, and its vector ---- */
 
 /* TEXT, or, where QUERY is not NULL, the pair of both; takes ID, which may be
- * NULL. */
+ * NULL, as LORA may be, the adapters that it asks for. */
 int vector_text(struct program *p, const struct gguf_str *query,
-                struct gguf_str text, json_t *id, struct err *e);
+                struct gguf_str text, json_t *id, const json_t *lora,
+                struct err *e);
 /* Q has tokens, or a vector; takes Q. */
 int vector_prompt(struct program *p, struct prompt *q, struct err *e);
 /* The query of --similar, before all texts. */
@@ -144,7 +145,8 @@ void ranking_free(struct ranking *r);
 /* A query with its documents, as a line of JSON says them; takes ID, which may
  * be NULL. */
 int rank_request(struct program *p, const json_t *query,
-                 const json_t *documents, json_t *id, struct err *e);
+                 const json_t *documents, json_t *id, const json_t *lora,
+                 struct err *e);
 
 /* ---- write.c ---- */
 

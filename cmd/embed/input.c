@@ -122,7 +122,8 @@ static int request(struct program *p, const json_t *o, struct err *e)
     const json_t *query = json_object_get(o, "query"),
                  *documents = json_object_get(o, "documents"),
                  *document = json_object_get(o, "document"),
-                 *text = json_object_get(o, "text");
+                 *text = json_object_get(o, "text"),
+                 *lora = json_object_get(o, "lora");
     json_t *id = json_object_get(o, "id");
     struct gguf_str q = json_text(query);
 
@@ -131,17 +132,17 @@ static int request(struct program *p, const json_t *o, struct err *e)
             return bad("query", "a text", e);
         if (!json_is_array(documents))
             return bad("documents", "a list", e);
-        return rank_request(p, query, documents, json_incref(id), e);
+        return rank_request(p, query, documents, json_incref(id), lora, e);
     }
     if (json_is_string(text))
-        return vector_text(p, NULL, json_text(text), json_incref(id), e);
+        return vector_text(p, NULL, json_text(text), json_incref(id), lora, e);
     if (text || !p->rank || p->similar.p)
         return bad("text", "a text", e);
     if (!json_is_string(query))
         return bad("query", "a text", e);
     if (!json_is_string(document))
         return bad("document", "a text", e);
-    return vector_text(p, &q, json_text(document), json_incref(id), e);
+    return vector_text(p, &q, json_text(document), json_incref(id), lora, e);
 }
 
 static int line(struct program *p, const unsigned char *text, size_t n,
@@ -154,7 +155,7 @@ static int line(struct program *p, const unsigned char *text, size_t n,
 
     if (!p->requests)
         return vector_text(p, NULL, (struct gguf_str){(const char *)text, n},
-                           NULL, e);
+                           NULL, NULL, e);
     while (blank < n && strchr(" \t\r", text[blank]) && text[blank])
         blank++;
     if (blank == n)

@@ -125,6 +125,7 @@ struct request {
     struct item item; /* first */
     uint64_t seq;
     json_t *id;
+    struct lora_choice lora;
     struct unit query; /* unless the model takes pairs */
     struct document *doc;
     size_t n;
@@ -147,6 +148,7 @@ static void request_free(struct item *it)
     free(q->doc);
     unit_free(&q->query);
     json_decref(q->id);
+    lora_choice_fini(&q->lora);
     free(q);
 }
 
@@ -216,9 +218,12 @@ static int prepare(struct program *p, struct request *q, const json_t *query,
 }
 
 int rank_request(struct program *p, const json_t *query,
-                 const json_t *documents, json_t *id, struct err *e)
+                 const json_t *documents, json_t *id, const json_t *lora,
+                 struct err *e)
 {
     struct request *q = calloc(1, sizeof *q);
+    struct err *mine;
+    int rc;
 
     if (!q) {
         json_decref(id);
@@ -229,9 +234,14 @@ int rank_request(struct program *p, const json_t *query,
     q->seq = p->next++;
     q->id = id;
     queue_add(p, &q->item);
-    if (!prepare(p, q, query, documents, &q->item.failed) ||
-        q->item.failed.code != ERR_NOMEM)
+    mine = &q->item.failed;
+    rc = lora_take(&q->lora, &p->load.loras, p->load.model, lora, mine) ||
+         prepare(p, q, query, documents, mine);
+    q->query.job.adapt = lora_chosen(&q->lora);
+    for (size_t i = 0; i < q->n; i++)
+        q->doc[i].unit.job.adapt = lora_chosen(&q->lora);
+    if (!rc || mine->code != ERR_NOMEM)
         return 0;
-    *e = q->item.failed;
+    *e = *mine;
     return -1;
 }

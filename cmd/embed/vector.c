@@ -12,6 +12,7 @@ struct vector {
     uint64_t seq;
     struct prompt *prompt; /* or NULL */
     json_t *id;
+    struct lora_choice lora;
     struct buf text; /* for --similar */
 };
 
@@ -27,6 +28,7 @@ static void vector_free(struct item *it)
     unit_free(&x->unit);
     prompt_free(x->prompt);
     json_decref(x->id);
+    lora_choice_fini(&x->lora);
     buf_free(&x->text);
     free(x);
 }
@@ -143,7 +145,8 @@ static int outcome(struct vector *x, int rc, struct err *e)
 }
 
 int vector_text(struct program *p, const struct gguf_str *query,
-                struct gguf_str text, json_t *id, struct err *e)
+                struct gguf_str text, json_t *id, const json_t *lora,
+                struct err *e)
 {
     struct vector *x = vector_new(p, p->next++, id);
     struct err *mine;
@@ -154,12 +157,15 @@ int vector_text(struct program *p, const struct gguf_str *query,
     mine = &x->item.failed;
     if (p->similar.p)
         buf_put(&x->text, text.p, text.n);
-    if (query)
+    if (lora_take(&x->lora, &p->load.loras, p->load.model, lora, mine))
+        rc = -1;
+    else if (query)
         rc = unit_pair(p, &x->item, &x->unit, *query, text, mine);
     else if (p->similar.p && p->rank)
         rc = unit_pair(p, &x->item, &x->unit, p->similar, text, mine);
     else
         rc = unit_text(p, &x->item, &x->unit, p->prefix, text, mine);
+    x->unit.job.adapt = lora_chosen(&x->lora);
     return outcome(x, rc || buf_ok(&x->text, mine), e);
 }
 
