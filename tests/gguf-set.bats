@@ -246,6 +246,16 @@ assert [p.wait() for p in ps] == [0, 0]
 E
 }
 
+@test "several at once: what one says is done is there" {
+    "$tools/mkgguf" a.gguf llama
+    for i in 1 2 3 4 5 6 7 8; do
+        { gguf-set -q a.gguf x.k$i:str=$i 2>>said && echo $i >>done; } &
+    done
+    wait
+    gguf-inspect --check a.gguf
+    [ "$(gguf-inspect -f json a.gguf | jq -r '.keys | to_entries[] | select(.key | startswith("x.")).value.value' | sort)" = "$(sort done)" ]
+}
+
 @test "an edit that was cut short: no model, until it is undone" {
     printf GGUX | dd of=a.gguf conv=notrunc status=none
     fails 3 "a.gguf: not a GGUF file, but a half edited one" gguf-inspect a.gguf

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * The keys are written: where they stand, or into a file of their own. */
+#define _GNU_SOURCE /* flock, realpath */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/newfile.h"
@@ -106,15 +108,62 @@ static int check_copy(const struct gguf *g, const char *copied, struct err *e)
     return rc;
 }
 
+/* The file's first byte: the first key's length and name follow 24 bytes. */
+static const unsigned char *front(const struct gguf *g)
+{
+    return (const unsigned char *)gguf_key_at(g, 0)->key.p - 8 - 24;
+}
+
+/* Does the model's file still begin with the N bytes that were read? */
+static int unchanged(const char *path, const unsigned char *old, size_t n,
+                     struct err *e)
+{
+    struct map now;
+    int rc = map_open(&now, path, e);
+
+    if (!rc && (now.n < n || memcmp(now.p, old, n)))
+        rc = err_set(e, ERR_IO, "%s: somebody else has changed it", path);
+    map_close(&now);
+    return rc;
+}
+
+/* F takes the model's place.  Of several programs that want to, one after the
+ * other looks and does so: they lock the folder. */
+static int replace(struct gguf_file *f, const struct gguf *g, struct err *e)
+{
+    const struct gguf_shard *s = gguf_shard_at(g, 0);
+    char *path = realpath(s->path, NULL), *slash;
+    int fd, rc;
+
+    if (!path)
+        return err_set(e, ERR_IO, "%s: %s", s->path, strerror(errno));
+    slash = strrchr(path, '/');
+    slash[slash == path] = 0;
+    rc = gguf_file_sync(f, e);
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0)
+        flock(fd, LOCK_EX); /* where there are locks */
+    rc = rc || unchanged(s->path, front(g), (size_t)s->data, e) ||
+                 cleanup_close(f, e)
+             ? -1
+             : 0;
+    if (fd >= 0)
+        close(fd);
+    free(path);
+    return rc;
+}
+
 static int write_anew(const struct layout *p, const struct gguf *g,
                       const char *output, struct err *e)
 {
     struct gguf_file *f = NULL;
+    const char *to = output ? output : gguf_shard_at(g, 0)->path;
 
-    if (newfile_room(output, p->size, e) || cleanup_open(&f, output, e))
+    if (newfile_room(to, p->size, e) || cleanup_open(&f, to, e))
         return -1;
     if (gguf_file_head(f, &p->out, e) || copy_data(f, g, p, e) ||
-        check_copy(g, gguf_file_temporary(f), e) || cleanup_close(f, e)) {
+        check_copy(g, gguf_file_temporary(f), e) ||
+        (output ? cleanup_close(f, e) : replace(f, g, e))) {
         cleanup_abandon(f);
         return -1;
     }
@@ -149,8 +198,7 @@ int layout_apply(bool *in_place, const struct layout *p, struct gguf **g,
     *in_place = false;
     if (!rc && p->in_place) {
         rc = gguf_out_head(&head, &p->here, e);
-        buf_put(&old, (const unsigned char *)gguf_key_at(*g, 0)->key.p - 8 - 24,
-                head.n);
+        buf_put(&old, front(*g), head.n);
         if (!rc)
             rc = buf_ok(&old, e);
         gguf_close(*g);
@@ -161,10 +209,11 @@ int layout_apply(bool *in_place, const struct layout *p, struct gguf **g,
             rc = rc < 0 ? rc : 0;
         }
         if (!rc && !*in_place)
-            rc = gguf_open(g, path, e);
+            rc = gguf_open(g, path, e) || unchanged(first, old.p, old.n, e) ? -1
+                                                                            : 0;
     }
     if (!rc && !*in_place)
-        rc = write_anew(p, *g, output ? output : first, e);
+        rc = write_anew(p, *g, output, e);
     buf_free(&head);
     buf_free(&old);
     free(path);
