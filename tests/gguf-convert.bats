@@ -504,6 +504,7 @@ E2
     fails 2 "one model" gguf-convert -n hf hf
     fails 2 "--output or --dry-run" gguf-convert hf
     fails 2 "--output or --dry-run" gguf-convert -n -o o.gguf hf
+    fails 2 "input file is output file" gguf-convert -o hf/model.safetensors hf
     fails 2 "outtype" gguf-convert --outtype q4_0 -n hf
     fails 2 "format" gguf-convert -n -f xml hf
     fails 2 "--threads: 0" gguf-convert -t 0 -n hf

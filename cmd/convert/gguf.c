@@ -3,6 +3,7 @@
  * A folder to a GGUF. */
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cpu.h"
 #include "cmd/common/cleanup.h"
@@ -28,6 +29,28 @@ struct pool *convert_pool(int threads)
     if (!p)
         die(&e);
     return p;
+}
+
+/* A file that is read may not be what is written: -1. */
+static int other_file(const struct convert *c, const char *output,
+                      struct err *e)
+{
+    const char *last = "";
+    struct stat out, in;
+
+    if (stat(output, &out))
+        return 0;
+    for (size_t i = 0; i < convert_n(c); i++)
+        for (size_t k = 0; k < convert_at(c, i)->npiece; k++) {
+            const char *path = convert_at(c, i)->piece[k].from->path;
+
+            if (!strcmp(path, last) || stat(last = path, &in))
+                continue;
+            if (in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+                return err_set(e, ERR_USAGE, "%s: input file is output file",
+                               output);
+        }
+    return 0;
 }
 
 static int write_model(const struct convert *c, const struct job *j,
@@ -72,7 +95,7 @@ int convert_to_gguf(const struct job *j)
     notes(c, j);
     if (j->dry_run)
         convert_show(c, j);
-    else if (write_model(c, j, &e))
+    else if (other_file(c, j->output, &e) || write_model(c, j, &e))
         warn("%s", e.msg);
     convert_close(c);
     return cli_finish(e.code ? status(&e) : 0);
