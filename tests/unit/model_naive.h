@@ -337,11 +337,12 @@ static inline void naive_run(struct tiny *m, const int32_t *t,
             n_layer(s, l, p);
     }
     for (int p = 0; p < n; p++) {
-        double *z = hidden + p * M_DIM, *y = logits + p * M_VOCAB;
+        double *z = hidden + p * M_DIM, *y;
 
         n_norm(s, z, -1, "output_norm", s->x[p]);
         if (a->flags & M_BOTH)
             continue;
+        y = logits + p * M_VOCAB;
         n_mul(s, y, -1, a->flags & M_OUTPUT ? "output" : "token_embd", z, M_DIM,
               M_VOCAB);
         for (int i = 0; i < M_VOCAB; i++) {
