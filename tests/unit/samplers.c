@@ -24,11 +24,13 @@ static void set(struct sample_opts *o, const char *name, double v)
     for (size_t i = 0; i < sample_noptions; i++) {
         const struct sample_option *t = &sample_options[i];
         float f = (float)v;
-        int n = t->integer ? (int)v : 0;
+        int n;
 
-        if (!strcmp(t->name, name))
-            memcpy((char *)o + t->at, t->integer ? (void *)&n : (void *)&f,
-                   sizeof f);
+        if (strcmp(t->name, name))
+            continue;
+        n = t->integer ? (int)v : 0;
+        memcpy((char *)o + t->at, t->integer ? (void *)&n : (void *)&f,
+               sizeof f);
     }
 }
 
