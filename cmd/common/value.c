@@ -109,7 +109,7 @@ static void put_float(double v, bool single, bool json)
         printf("%s%s%s", q, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf", q);
         return;
     }
-    if (v == (int)v && fabs(v) < 1e7 && (v || !signbit(v))) {
+    if (fabs(v) < 1e7 && v == (int)v && (v || !signbit(v))) {
         printf("%d", (int)v);
         return;
     }
