@@ -102,7 +102,7 @@ static void check_options(void)
     prog.query_prefix = string(query_prefix);
     prog.similar = string(similar);
     prog.prog = cli.prog;
-    prog.end = &prog.first;
+    prog.queue.end = &prog.queue.first;
 }
 
 static void open_all(const char *model)
@@ -111,7 +111,7 @@ static void open_all(const char *model)
                              .normal = !keep_length,
                              .batch = prog.batch,
                              .chunk = chunk,
-                             .end = queue_ended,
+                             .end = unit_ended,
                              .arg = &prog};
     struct err e = {0};
 
@@ -159,12 +159,7 @@ static void open_output(void)
 static void close_all(void)
 {
     embed_free(prog.embed);
-    while (prog.first) { /* after a failure */
-        struct item *it = prog.first;
-
-        prog.first = it->next;
-        it->free(it);
-    }
+    queue_drop(&prog.queue); /* after a failure */
     ranking_free(&prog.found);
     free(prog.query);
     tok_enc_free(prog.enc);

@@ -85,7 +85,7 @@ static void check_options(int nfile)
     prog.letters = letters;
     prog.no_bos = no_bos;
     prog.prog = cli.prog;
-    prog.end = &prog.first;
+    prog.queue.end = &prog.queue.first;
 }
 
 /* What the two models have in common. */
@@ -147,12 +147,7 @@ static void close_all(void)
 {
     score_imatrix_free(collected);
     score_free(prog.score);
-    while (prog.first) { /* after a failure */
-        struct item *it = prog.first;
-
-        prog.first = it->next;
-        it->free(it);
-    }
+    queue_drop(&prog.queue); /* after a failure */
     tally_free(&prog.all);
     if (prog.two)
         load_close(&prog.other);

@@ -12,17 +12,8 @@
 
 #include "cmd/common/load.h"
 #include "cmd/common/prompts.h"
+#include "cmd/common/queue.h"
 #include "embed/embed.h"
-
-struct program;
-struct item {
-    struct item *next;
-    int left;          /* units of it that have not ended */
-    struct err failed; /* the first thing that went wrong */
-    /* Say what was found; then it is freed. */
-    int (*tell)(struct program *p, struct item *it, struct err *e);
-    void (*free)(struct item *it);
-};
 
 /* A text, or a query with a document, as tokens; JOB has what they become. */
 struct unit {
@@ -61,8 +52,8 @@ struct program {
     float *query;            /* the vector of SIMILAR */
     struct ranking found;    /* for SIMILAR */
     uint64_t index;          /* texts that SIMILAR was asked of */
-    struct item *first, **end; /* in order of arrival */
-    int nitem, batch;
+    struct queue queue;
+    int batch;
     long long ended;  /* units, for the progress */
     uint64_t next;    /* number of the next line */
     struct buf array; /* all vectors, for NPY */
@@ -71,23 +62,16 @@ struct program {
     int worst;        /* exit status */
 };
 
-/* ---- queue.c ---- */
-
-/* IT has come: its units run already, or there are none. */
-void queue_add(struct program *p, struct item *it);
-/* Is there room for more?  Else queue_step(). */
-bool queue_room(const struct program *p);
-bool queue_busy(const struct program *p);
-/* Run, and tell what can be told. */
-int queue_step(struct program *p, struct err *e);
-/* For embed_config. */
-int queue_ended(void *program, struct embed_job *job, const struct err *why,
-                struct err *e);
-/* WHY the sequence SEQ failed. */
-int queue_failure(struct program *p, uint64_t seq, const struct err *why,
-                  struct err *e);
-
 /* ---- unit.c ---- */
+
+/* Is there room for more?  Else unit_step(). */
+bool unit_room(const struct program *p);
+bool unit_busy(const struct program *p);
+/* Run, and tell what can be told. */
+int unit_step(struct program *p, struct err *e);
+/* For embed_config. */
+int unit_ended(void *arg, struct embed_job *job, const struct err *why,
+               struct err *e);
 
 /* Make tokens of PREFIX and TEXT, or of a pair, and run them: U, which is part
  * of IT, ends some time later. */

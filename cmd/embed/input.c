@@ -90,15 +90,15 @@ int stream_input(void *program, int fd, const char *name, struct err *e)
 
     if (prompts_open(&in, fd, name, &use, e))
         return -1;
-    while (!rc && (got > 0 || queue_busy(p))) {
-        while (!rc && got > 0 && queue_room(p) &&
-               prompts_wait(in, queue_busy(p) ? 0 : -1)) {
+    while (!rc && (got > 0 || unit_busy(p))) {
+        while (!rc && got > 0 && unit_room(p) &&
+               prompts_wait(in, unit_busy(p) ? 0 : -1)) {
             got = prompts_next(&q, in, &failed);
             if (got == 1)
                 rc = vector_prompt(p, q, e);
         }
-        if (!rc && queue_busy(p))
-            rc = queue_step(p, e);
+        if (!rc && unit_busy(p))
+            rc = unit_step(p, e);
     }
     if (!rc)
         rc = prompts_pass(p->out, in, e);
@@ -182,17 +182,17 @@ int line_input(void *program, int fd, const char *name, struct err *e)
     size_t n = 0;
     int got = 1, rc = 0;
 
-    while (!rc && (got > 0 || queue_busy(p))) {
-        while (!rc && got > 0 && queue_room(p) &&
-               lines_ready(&l, !queue_busy(p))) {
+    while (!rc && (got > 0 || unit_busy(p))) {
+        while (!rc && got > 0 && unit_room(p) &&
+               lines_ready(&l, !unit_busy(p))) {
             got = lines_next(&text, &n, &l, &failed);
             if (got == 1 && line(p, text, n, &failed)) {
                 err_prefix(&failed, "%s: line %llu", name, l.number);
                 got = -1;
             }
         }
-        if (!rc && queue_busy(p))
-            rc = queue_step(p, e);
+        if (!rc && unit_busy(p))
+            rc = unit_step(p, e);
     }
     if (!rc && got < 0) {
         *e = failed;

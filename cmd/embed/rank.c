@@ -180,7 +180,8 @@ static int request_tell(struct program *p, struct item *it, struct err *e)
 
     for (size_t i = 0; i < q->n; i++)
         end.ntokens += (uint64_t)q->doc[i].unit.job.n;
-    if (bad ? queue_failure(p, q->seq, &it->failed, e) : put_results(p, q, e))
+    if (bad ? queue_failure(p->out, &p->worst, q->seq, &it->failed, e)
+            : put_results(p, q, e))
         return -1;
     return p->out ? wire_put_end(p->out, &end, e) : 0;
 }
@@ -233,7 +234,7 @@ int rank_request(struct program *p, const json_t *query,
     q->item.free = request_free;
     q->seq = p->next++;
     q->id = id;
-    queue_add(p, &q->item);
+    queue_add(&p->queue, &q->item);
     mine = &q->item.failed;
     rc = lora_take(&q->lora, &p->load.loras, p->load.model, lora, mine) ||
          prepare(p, q, query, documents, mine);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/common/progress.h"
 #include "cmd/embed/embed.h"
 
 struct gguf_str json_text(const json_t *s)
@@ -199,4 +200,41 @@ double unit_score(const struct program *p, const float *v)
     if (best >= 0)
         x -= (double)v[best] + (n > 2 ? log(sum) : 0);
     return p->probabilities ? 1 / (1 + exp(-x)) : x;
+}
+
+/* ---- many at once ---- */
+
+enum { MOST_ITEMS = 64 }; /* that wait for the first, for each that runs */
+
+bool unit_room(const struct program *p)
+{
+    return embed_free_slots(p->embed) > 0 && p->queue.n < MOST_ITEMS * p->batch;
+}
+
+bool unit_busy(const struct program *p)
+{
+    return p->queue.n > 0;
+}
+
+int unit_step(struct program *p, struct err *e)
+{
+    if (embed_busy(p->embed) && embed_step(p->embed, e))
+        return -1;
+    load_note(&p->load);
+    progress_show(p->ended, p->ended + embed_busy(p->embed));
+    return queue_tell(&p->queue, p, e);
+}
+
+int unit_ended(void *arg, struct embed_job *job, const struct err *why,
+               struct err *e)
+{
+    struct program *p = arg;
+    struct unit *u = job->data;
+
+    (void)e;
+    if (why && !u->item->failed.code)
+        u->item->failed = *why;
+    u->item->left--;
+    p->ended++;
+    return 0;
 }

@@ -58,7 +58,8 @@ static int tell(struct program *p, struct item *it, struct err *e)
 
     if (p->out && x->prompt && prompt_pass(p->out, x->prompt, e))
         return -1;
-    if (bad ? queue_failure(p, x->seq, &it->failed, e) : put_vectors(p, x, e))
+    if (bad ? queue_failure(p->out, &p->worst, x->seq, &it->failed, e)
+            : put_vectors(p, x, e))
         return -1;
     return p->out ? wire_put_end(p->out, &end, e) : 0;
 }
@@ -112,7 +113,7 @@ static int tell_similar(struct program *p, struct item *it, struct err *e)
     if (!it->failed.code)
         compare(p, &score, x, &it->failed);
     if (it->failed.code)
-        return queue_failure(p, x->seq, &it->failed, e);
+        return queue_failure(p->out, &p->worst, x->seq, &it->failed, e);
     x->id = NULL;
     return ranking_add(&p->found, score, index, id, &x->text, e);
 }
@@ -131,7 +132,7 @@ static struct vector *vector_new(struct program *p, uint64_t seq, json_t *id)
     x->item.free = vector_free;
     x->seq = seq;
     x->id = id;
-    queue_add(p, &x->item);
+    queue_add(&p->queue, &x->item);
     return x;
 }
 

@@ -9,41 +9,14 @@
 
 enum { MOST_ITEMS = 64 }; /* that wait for the first, for each that runs */
 
-void item_add(struct program *p, struct item *it)
-{
-    it->next = NULL;
-    *p->end = it;
-    p->end = &it->next;
-    p->nitem++;
-}
-
 bool item_room(const struct program *p)
 {
-    return score_free_slots(p->score) > 0 && p->nitem < MOST_ITEMS * p->batch;
+    return score_free_slots(p->score) > 0 && p->queue.n < MOST_ITEMS * p->batch;
 }
 
 bool item_busy(const struct program *p)
 {
-    return p->nitem > 0;
-}
-
-static int tell(struct program *p, struct err *e)
-{
-    while (p->first && !p->first->left) {
-        struct item *it = p->first;
-        int rc;
-
-        p->first = it->next;
-        if (!p->first)
-            p->end = &p->first;
-        p->nitem--;
-        progress_clear();
-        rc = it->tell(p, it, e);
-        it->free(it);
-        if (rc)
-            return -1;
-    }
-    return 0;
+    return p->queue.n > 0;
 }
 
 int item_step(struct program *p, struct err *e)
@@ -52,7 +25,7 @@ int item_step(struct program *p, struct err *e)
         return -1;
     load_note(&p->load);
     progress_show(p->ended, p->ended + score_busy(p->score));
-    return tell(p, e);
+    return queue_tell(&p->queue, p, e);
 }
 
 int item_ended(void *arg, struct score_job *job, const struct err *why,
@@ -66,19 +39,7 @@ int item_ended(void *arg, struct score_job *job, const struct err *why,
         it->failed = *why;
     it->left--;
     p->ended++;
-    return it->ended ? it->ended(p, it, job, e) : 0;
-}
-
-int item_failure(struct program *p, uint64_t seq, const struct err *why,
-                 struct err *e)
-{
-    struct wire_error rec = {
-        .seq = seq, .code = err_word(why->code), .msg = why->msg};
-
-    warn("sequence %llu: %s", (unsigned long long)seq, why->msg);
-    if (status(why) > p->worst)
-        p->worst = status(why);
-    return p->out ? wire_put_error(p->out, &rec, e) : 0;
+    return at->ended ? at->ended(p, it, job, e) : 0;
 }
 
 /* ---- a token ---- */

@@ -51,6 +51,9 @@ static void request_free(struct item *it)
     free(q);
 }
 
+static int request_ended(struct program *p, struct item *it,
+                         struct score_job *job, struct err *e);
+
 /* ---- tokens ---- */
 
 /* How many tokens A and B have in common at the front. */
@@ -88,7 +91,7 @@ static int encode(struct program *p, struct request *q, struct choice *c,
                        (int)(c - q->choice));
     c->chars = s->chars;
     c->ntoken = (int)(c->ids.n - from);
-    c->place = (struct place){&q->item, &c->scored, 0};
+    c->place = (struct place){&q->item, &c->scored, 0, request_ended};
     c->job = (struct score_job){.tok = (const int32_t *)c->ids.p,
                                 .n = (int)c->ids.n,
                                 .from = (int)from,
@@ -111,7 +114,7 @@ static void find_prefix(struct request *q)
         n = same < n ? same : n;
         n = before < n ? before : n;
     }
-    q->place = (struct place){&q->item, NULL, 0};
+    q->place = (struct place){&q->item, NULL, 0, request_ended};
     q->prefix = (struct score_job){.tok = q->choice[0].job.tok,
                                    .n = (int)n,
                                    .from = (int)n,
@@ -303,7 +306,8 @@ static int request_tell(struct program *p, struct item *it, struct err *e)
 
     for (int i = 0; i < q->n; i++)
         end.ntokens += (uint64_t)q->choice[i].ntoken;
-    if (bad ? item_failure(p, q->seq, &it->failed, e) : put_results(p, q, e))
+    if (bad ? queue_failure(p->out, &p->worst, q->seq, &it->failed, e)
+            : put_results(p, q, e))
         return -1;
     return p->out ? wire_put_end(p->out, &end, e) : 0;
 }
@@ -317,11 +321,10 @@ static int add(struct program *p, struct tok_enc *enc,
 
     if (!q)
         return err_nomem(e);
-    q->item.ended = request_ended;
     q->item.tell = request_tell;
     q->item.free = request_free;
     q->seq = p->request++;
-    item_add(p, &q->item);
+    queue_add(&p->queue, &q->item);
     if (prepare(p, q, enc, r, &q->item.failed)) {
         if (q->item.failed.code != ERR_NOMEM)
             return 0;

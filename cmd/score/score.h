@@ -11,6 +11,7 @@
 #include "cmd/common/lines.h"
 #include "cmd/common/load.h"
 #include "cmd/common/prompts.h"
+#include "cmd/common/queue.h"
 #include "score/job.h"
 #include "score/kept.h"
 #include "score/stat.h"
@@ -39,24 +40,14 @@ struct scored {
     const struct score_kept *from; /* compare with this; or NULL */
 };
 
-struct program;
-struct item {
-    struct item *next;
-    int left;          /* jobs of it that have not ended */
-    struct err failed; /* the first that went wrong */
-    /* A job has ended. */
-    int (*ended)(struct program *p, struct item *it, struct score_job *job,
-                 struct err *e);
-    /* Say what was found; then it is freed. */
-    int (*tell)(struct program *p, struct item *it, struct err *e);
-    void (*free)(struct item *it);
-};
-
 /* Whose a job is, and where its tokens stand: the job's data. */
 struct place {
     struct item *item;
     struct scored *scored;
     int shift; /* token I of the job is I + SHIFT there */
+    /* The job has ended; NULL: nobody asks. */
+    int (*ended)(struct program *p, struct item *it, struct score_job *job,
+                 struct err *e);
 };
 
 struct windows {
@@ -74,9 +65,9 @@ struct program {
     bool letters, no_bos;
     const char *base; /* the run that it is compared with */
     struct saving *saving;
-    int keep;                  /* of each token, when saving */
-    struct item *first, **end; /* in order of arrival */
-    int nitem, batch;
+    int keep; /* of each token, when saving */
+    struct queue queue;
+    int batch;
     long long ended; /* jobs, for the progress */
     struct tally all;
     uint64_t request; /* the next one's number */
@@ -85,8 +76,6 @@ struct program {
 
 /* ---- items.c ---- */
 
-/* IT has come: its jobs are added already, or there are none. */
-void item_add(struct program *p, struct item *it);
 /* Is there room for more?  Else item_step(). */
 bool item_room(const struct program *p);
 bool item_busy(const struct program *p);
@@ -103,10 +92,6 @@ int item_ended(void *arg, struct score_job *job, const struct err *why,
 int scored_new(struct scored *s, const struct program *p, int n,
                const struct score_kept *from, struct err *e);
 void scored_free(struct scored *s);
-/* WHY the sequence SEQ failed. */
-int item_failure(struct program *p, uint64_t seq, const struct err *why,
-                 struct err *e);
-
 /* ---- sequence.c, request.c: inputs, for io_each() ---- */
 
 int sequence_input(void *program, int fd, const char *name, struct err *e);

@@ -62,7 +62,7 @@ static int fill(struct sequence *s, struct window *w, int start, int end,
     const struct given *given = s->prompt->data;
     int add = start && bos;
 
-    w->place = (struct place){&s->item, &s->scored, start - add};
+    w->place = (struct place){&s->item, &s->scored, start - add, NULL};
     w->job = (struct score_job){.tok = s->prompt->ids + start,
                                 .n = end - start + add,
                                 .from = seen - start + add,
@@ -263,7 +263,7 @@ static int sequence_tell(struct program *p, struct item *it, struct err *e)
 
     if (p->out && prompt_pass(p->out, s->prompt, e))
         return -1;
-    if (bad ? item_failure(p, s->prompt->seq, &it->failed, e)
+    if (bad ? queue_failure(p->out, &p->worst, s->prompt->seq, &it->failed, e)
             : put_results(p, s, e))
         return -1;
     return p->out ? wire_put_end(p->out, &end, e) : 0;
@@ -318,7 +318,7 @@ static int add(struct program *p, struct prompt *q, struct err *e)
     s->item.free = sequence_free;
     s->prompt = q;
     s->kept = ((struct given *)q->data)->kept;
-    item_add(p, &s->item);
+    queue_add(&p->queue, &s->item);
     if (prepare(p, s, &s->item.failed)) {
         if (s->item.failed.code != ERR_NOMEM)
             return 0;
