@@ -179,7 +179,8 @@ for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
     p.send_signal(sig)
     rc = p.wait()
     left = sorted(os.listdir("."))
-    assert (rc == 128 + sig and left == ["m.gguf"]) or (rc == 0 and len(left) == 9), (rc, left)
+    # When all is done it may still come.
+    assert rc in (0, 128 + sig) and (len(left) == 9 or (rc and left == ["m.gguf"])), (rc, left)
     for n in left:
         if n != "m.gguf":
             os.remove(n)
