@@ -152,13 +152,12 @@ static int which(const struct loras *l, json_t *v, struct err *e)
     json_t *any;
     int i;
 
-    json_object_foreach(
-        v, key,
-        any) if (strcmp(key, "name") && strcmp(key, "index") &&
-                 strcmp(key,
-                        "scale")) return err_set(e, ERR_UNSUPPORTED,
-                                                 "lora: '%.64s' is not known",
-                                                 key);
+    json_object_foreach(v, key, any)
+    {
+        if (strcmp(key, "name") && strcmp(key, "index") && strcmp(key, "scale"))
+            return err_set(e, ERR_UNSUPPORTED, "lora: '%.64s' is not known",
+                           key);
+    }
     if (!json_is_object(v) || !name == !index)
         return err_set(e, ERR_FORMAT,
                        "lora: no object with either a name or an index");

@@ -63,16 +63,17 @@ static int pattern(json_t **to, const json_t *j, const char *dir,
         return 0;
     if (!json_is_object(all))
         return refuse(dir, key, all, e);
-    json_object_foreach(
-        all, name,
-        v) if (strspn(name,
-                      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                      "0123456789_.") != strlen(name) ||
-               !json_is_number(v) ||
-               !(json_number_value(v) >
-                 0)) return err_set(e, ERR_UNSUPPORTED,
-                                    "%s/%s: '%s': '%.60s' is not supported",
-                                    dir, file, key, name);
+    json_object_foreach(all, name, v)
+    {
+        size_t n =
+            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                         "0123456789_.");
+
+        if (name[n] || !json_is_number(v) || !(json_number_value(v) > 0))
+            return err_set(e, ERR_UNSUPPORTED,
+                           "%s/%s: '%s': '%.60s' is not supported", dir, file,
+                           key, name);
+    }
     *to = all;
     return 0;
 }
