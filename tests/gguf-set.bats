@@ -2,6 +2,7 @@
 # gguf-set on small files: values of every type, what it refuses, what fits in
 # place, and what is left when it fails.  Kills amid an edit: tests/unit/patch.c.
 bats_require_minimum_version 1.5.0
+load gguf
 
 setup() {
     set -o pipefail
@@ -16,7 +17,6 @@ setup() {
 }
 
 json() { gguf-inspect -f json "$1" | jq -c ".keys[\"$2\"]"; }
-weights() { gguf-inspect --hash --tensors '*' "$1"; }
 
 # key MODEL NAME...: their values, a line each.
 key() {
@@ -30,18 +30,6 @@ key() {
 
 # In place or anew: what the file's number says.
 inode() { stat -c %i "$1"; }
-
-# fails CODE TEXT COMMAND...: one line that has TEXT; no file comes or changes.
-fails() {
-    local code=$1 text=$2 before
-    shift 2
-    before=$(ls -A; cat ./*.gguf | cksum)
-    run -"$code" --separate-stderr "$@"
-    [ "${#stderr_lines[@]}" -eq 1 ] || [[ $stderr == *usage:* ]] || { echo "$stderr"; return 1; }
-    [[ $stderr == *"$text"* ]] || { echo "$stderr"; return 1; }
-    [ -z "$output" ] || return 1
-    [ "$(ls -A; cat ./*.gguf | cksum)" = "$before" ] || { ls -A; return 1; }
-}
 
 @test "values keep their type and place; the rest is as it was" {
     run -0 gguf-set a.gguf general.name=Tiny llama.context_length=256 llama.rope.freq_base=5e5

@@ -2,6 +2,7 @@
 # gguf-split on small files: what goes where, the same model again, and what is
 # left when it fails.
 bats_require_minimum_version 1.5.0
+load gguf
 
 setup() {
     set -o pipefail
@@ -15,19 +16,6 @@ setup() {
 }
 
 id() { gguf-inspect -f json "$1" | jq -r .model_id; }
-weights() { gguf-inspect --hash --tensors '*' "$1"; }
-
-# fails CODE TEXT COMMAND...: one line that has TEXT; no file comes or changes.
-fails() {
-    local code=$1 text=$2 before
-    shift 2
-    before=$(ls -A; cat ./*.gguf | cksum)
-    run -"$code" --separate-stderr "$@"
-    [ "${#stderr_lines[@]}" -eq 1 ] || [[ $stderr == *usage:* ]] || { echo "$stderr"; return 1; }
-    [[ $stderr == *"$text"* ]] || { echo "$stderr"; return 1; }
-    [ -z "$output" ] || return 1
-    [ "$(ls -A; cat ./*.gguf | cksum)" = "$before" ] || { ls -A; return 1; }
-}
 
 @test "split and merged: the same model, tensors and keys" {
     for n in 1 2 3 7 19 20 21; do
