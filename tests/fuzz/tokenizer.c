@@ -4,42 +4,22 @@
  * begins with '{', else tokenizer.model; behind a line "%%" comes
  * tokenizer_config.json.  What becomes of them must open, encode, and go back
  * to a folder. */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "convert/tokenizer.h"
+#include "tests/unit/folder.h"
 #include "tok/tok.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[256];
 
-/* What is in DIR, which may have one level of folders. */
-static void empty(const char *dir)
-{
-    DIR *d = opendir(dir);
-    struct dirent *e;
-    char path[600];
-
-    while (d && (e = readdir(d))) {
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-            continue;
-        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        if (unlink(path)) {
-            empty(path);
-            rmdir(path);
-        }
-    }
-    if (d)
-        closedir(d);
-}
-
 static void leave(void)
 {
-    empty(folder);
+    folder_empty(folder);
     rmdir(folder);
 }
 
@@ -89,7 +69,7 @@ static void convert(int n_vocab)
                              &(struct gguf_str){(char *)head.p, head.n}, 1, &e))
             abort();
         use(g);
-        empty(folder);
+        folder_empty(folder);
         convert_tokenizer_back(folder, g, NULL);
     } else if (!e.code || !e.msg[0]) {
         abort();
@@ -120,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             n = i;
             rest = data + i + sizeof mark - 1;
         }
-    empty(folder);
+    folder_empty(folder);
     put(n && data[0] == '{' ? "tokenizer.json" : "tokenizer.model", data, n);
     if (rest)
         put("tokenizer_config.json", rest, size - n - (sizeof mark - 1));

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "convert/proto.h"
 #include "convert/tokenizer.h"
+#include "tests/unit/folder.h"
 #include "tests/unit/tap.h"
 #include "tok/tok.h"
 
@@ -24,26 +25,6 @@
 static char folder[256];
 
 /* ---- folders ---- */
-
-/* Remove what is in DIR, which may have one level of folders. */
-static void empty(const char *dir)
-{
-    DIR *d = opendir(dir);
-    struct dirent *e;
-    char path[600];
-
-    while (d && (e = readdir(d))) {
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-            continue;
-        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        if (unlink(path)) {
-            empty(path);
-            rmdir(path);
-        }
-    }
-    if (d)
-        closedir(d);
-}
 
 static void put_file(const char *name, const void *p, size_t n)
 {
@@ -186,7 +167,7 @@ static void check_back(const char *name, const struct gguf *g,
     struct gguf *again = NULL;
     char id[33], id2[33] = "";
 
-    empty(folder);
+    folder_empty(folder);
     gguf_vocab_id(id, g);
     if (!convert_tokenizer_back(folder, g, &e))
         again = convert(&head, want, (struct gguf_str){0}, &e);
@@ -221,7 +202,7 @@ static void check_case(json_t *c)
     struct err e = {0};
     struct gguf *g;
 
-    empty(folder);
+    folder_empty(folder);
     json_object_foreach(json_object_get(c, "files"), file, v)
         put_value(file, v);
     g = convert(&head, &want, (struct gguf_str){0}, &e);
@@ -342,7 +323,7 @@ static void check_oracle(const char *name, json_t *strings)
     snprintf(text, sizeof text, "%.*s", (int)arch.n, arch.p);
     want.arch = text;
     want.n_vocab = (int)gguf_key(g, "tokenizer.ggml.tokens")->n;
-    empty(folder);
+    folder_empty(folder);
     if (!convert_tokenizer_back(folder, g, &e))
         again = convert(&head, &want, title, &e);
     if (ok(again, "%s: to a folder and back: %s", name, e.msg)) {
@@ -407,7 +388,7 @@ int main(void)
     check_proto();
     json_array_foreach(cases, i, c) check_case(c);
     check_oracles();
-    empty(folder);
+    folder_empty(folder);
     rmdir(folder);
     json_decref(cases);
     return tap_done();
