@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "backend/cpu_impl.h"
 #include "base/cpu.h"
@@ -48,6 +49,20 @@ static int threads(struct cpu *b, const struct be_opts *o, struct err *e)
     return 0;
 }
 
+/* Three quarters of a core's second cache: the rest is for panels. */
+static size_t cache(void)
+{
+    long n = -1;
+
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    n = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+    /* Some systems do not know. */
+    if (n < 1 << 18 || n > 1 << 24)
+        n = 1 << 20;
+    return (size_t)n / 4 * 3;
+}
+
 static int cpu_open(struct be **out, const struct be_opts *o, struct err *e)
 {
     struct cpu *b = calloc(1, sizeof *b);
@@ -55,6 +70,7 @@ static int cpu_open(struct be **out, const struct be_opts *o, struct err *e)
     if (!b)
         return err_nomem(e);
     b->be.dev = &be_cpu;
+    b->cache = cache();
     b->pack = o->pack;
     snprintf(b->model_id, sizeof b->model_id, "%s", o->model_id);
     if (o->share_dir && o->model_path) {

@@ -33,10 +33,9 @@
 #include "kernels/kern.h"
 
 enum {
-    CPU_BLOCK = 240, /* columns of a block, and of a product's call; half of
-                        it whole tiles, too */
+    CPU_BLOCK = 528, /* columns of a block, and of a product's call: tiles */
     CPU_MAX_BLOCK = 1 << 20, /* of a plan that has its own */
-    CPU_FEW = 3,             /* up to so many, norms are private */
+    CPU_FEW = 8,             /* up to so many, norms are private */
     CPU_CHUNK = 256,         /* positions with one softmax */
     CPU_TILE_Q = 48,         /* queries that attention takes together */
     CPU_MANY = 17,           /* columns from which a step is one of many */
@@ -88,8 +87,9 @@ struct cpu {
     struct be be;
     struct kern kern;
     struct team *team;
-    int n;       /* threads */
-    int with[2]; /* so many of them for steps of few columns, and of many */
+    int n;        /* threads */
+    int with[2];  /* so many of them for steps of few columns, and of many */
+    size_t cache; /* bytes of activations that a thread keeps near */
     bool pack;
     char *share_dir, *model_path; /* NULL: none */
     char model_id[33];

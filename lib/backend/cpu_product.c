@@ -20,9 +20,8 @@
 #include "backend/cpu_impl.h"
 
 enum {
-    L2_BYTES = 1 << 20, /* of activations at a time */
-    TAIL = 4,           /* one in so many panels may be taken by others, */
-    NEIGHBOURS = 3      /* so many of them */
+    TAIL = 4,      /* one in so many panels may be taken by others, */
+    NEIGHBOURS = 3 /* so many of them */
 };
 
 /* How columns stand: as the thread's own tile, or as all of the block's. */
@@ -314,7 +313,7 @@ static int cached(const struct cpu_ctx *x, const struct cpu_op *op)
     for (int a = 0; a < KERN_NACT; a++)
         if (kinds & 1u << a)
             bytes += kern_tile_bytes(a, op->w->n_in, 1);
-    n = L2_BYTES / bytes / KERN_TILE * KERN_TILE;
+    n = x->b->cache / bytes / KERN_TILE * KERN_TILE;
     if (n < KERN_TILE)
         n = KERN_TILE;
     return n < (size_t)x->ncol ? (int)n : x->ncol;

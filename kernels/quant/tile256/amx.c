@@ -58,6 +58,7 @@ VEC_FN void expand(const struct tile256_form *f, struct super *s,
 {
     const VI table = vi_table(f->table), round = vi_set16(64);
 
+    ahead(p, f->bytes, true);
     for (int k = 0; k < 256; k += 4) {
         const int chunk = k / f->chunk, g = k / f->group;
         VI v = values(p + f->quant + chunk * f->chunk_bytes, k % f->chunk, 0);
@@ -113,8 +114,8 @@ VEC_FN void finish(const struct tile256_form *f, int nc, float *y, size_t ldy,
 
             VEC_UNROLL for (int c = 0; c < nc; c++)
             {
-                in[c] = vi_dot16(in[c], m,
-                                 vi_each(sum + c * (512 / f->group) + 4 * g));
+                in[c] =
+                    vi_dot16_each(in[c], m, sum + c * (512 / f->group) + 4 * g);
             }
         }
         VEC_UNROLL for (int c = 0; c < nc; c++)

@@ -107,8 +107,7 @@ VEC_FN void tile256_sums(VI *s, int nc, const struct tile256_form *f,
 
         VEC_UNROLL for (int c = 0; c < nc; c++)
         {
-            s[c] =
-                vi_dot16(s[c], m, vi_each(sum + c * (512 / f->group) + 4 * g));
+            s[c] = vi_dot16_each(s[c], m, sum + c * (512 / f->group) + 4 * g);
             VEC_KEEP(s[c]);
         }
     }
@@ -143,7 +142,7 @@ VEC_FN void tile256_chunk(VI *in, int nc, const struct tile256_form *f,
                 v = vi_look(table, v);
             VEC_UNROLL for (int c = 0; c < nc; c++)
             {
-                t[c] = vi_dot(t[c], v, vi_each(x + c * 256 + i));
+                t[c] = vi_dot_each(t[c], v, x + c * 256 + i);
             }
         }
         k = tile256_scale(f, p, g + s * step / f->group, h, small);

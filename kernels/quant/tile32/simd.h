@@ -128,8 +128,7 @@ VEC_FN void tile32_sums(const struct tile32_form *f, int nc,
                 v[i] = vi_look(table->whole, v[i]);
             VEC_UNROLL for (int c = 0; c < nc; c++)
             {
-                sum[c] =
-                    vi_dot(sum[c], v[i], vi_each(x + 32 * c + 4 * j + 16 * i));
+                sum[c] = vi_dot_each(sum[c], v[i], x + 32 * c + 4 * j + 16 * i);
             }
         }
     }
