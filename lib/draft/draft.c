@@ -18,12 +18,15 @@ enum {
     PLAIN_AGAIN = 256, /* one after so many with guesses */
     ASK_FIRST = 3,     /* times that a costly drafter is asked to be known */
     ASK_AGAIN = 64,    /* steps after which one that did not pay is asked */
+    HOPED = 256,       /* tokens that may come, where nothing says fewer */
+    READ_LEAST = 32,   /* tokens of a prompt, to know anything of it */
     FOREVER = 1000000  /* seconds */
 };
 static const float known_most = 128; /* tries that count as one before halve */
 static const double margin = 1.01;   /* a step with guesses must promise */
-/* What may be lost by trying: of all time, and tokens' worth besides. */
-static const double lose = 0.012, lose_first = 3;
+/* What may be lost by trying: of all time, and tokens' worth besides; and, of
+ * the time of all tokens that may come, by reading what came before. */
+static const double lose = 0.012, lose_first = 2, lose_read = 0.01;
 
 /* What a drafter offered, from the place AT on; JUDGED of it came true. */
 struct offer {
@@ -62,6 +65,7 @@ struct draft_seq {
     void **s;            /* [n]: NULL where a drafter is left out */
     struct offer *offer; /* [n] */
     bool *knows;         /* [n]: it was asked before */
+    int left;            /* tokens that may come */
     int chosen;          /* whose guesses are run; -1: nobody's */
 };
 
@@ -241,6 +245,29 @@ struct best {
     int who, n;
 };
 
+/* Could guesses of M pay, were all of them right? */
+static bool can_pay(const struct draft *d, const struct member *m, int most)
+{
+    double plain = rate(d, 0, 0, 0) * margin;
+    int n = 1;
+
+    while (n <= most && rate(d, n, n, d->extra + n * m->d->guess) <= plain)
+        n++;
+    return n <= most;
+}
+
+/* Seconds that M may read for, when it comes to know a sequence of N tokens, of
+ * which MOST may follow; 0: too few to begin. */
+static double reading(const struct draft *d, const struct member *m, int n,
+                      int most)
+{
+    double each = cost_of(&d->cost, d->nseq) / d->nseq;
+    double s = each * (1 + lose_read * (most < HOPED ? most : HOPED));
+    int least = n < READ_LEAST ? n : READ_LEAST;
+
+    return d->c.all ? FOREVER : s < least * m->d->read ? 0 : s;
+}
+
 /* Should M, which takes time, be asked for more than there is in B? */
 static bool is_worth_asking(const struct draft *d, const struct member *m,
                             const struct best *b)
@@ -273,14 +300,16 @@ static int ask(struct draft_seq *s, int i, const int32_t *t, int n, int same,
     double from = now(), p = 1, expect = 0, before = 0, worth = 0, at;
     int got = 1;
 
-    if (paid && is_worth_asking(d, m, b)) {
-        worth = d->c.all ? FOREVER
-                         : m->good * cost_of(&d->cost, d->nseq) / d->nseq / 2;
+    if (paid && is_worth_asking(d, m, b) && (d->c.all || can_pay(d, m, most)))
+        worth = works && !s->knows[i] ? reading(d, m, n, s->left)
+                : d->c.all            ? FOREVER
+                           : m->good * cost_of(&d->cost, d->nseq) / d->nseq / 2;
+    if (worth > 0) {
         m->asked = true;
         m->idle = 0;
-    }
-    if (works && !m->asked)
+    } else if (works || (paid && m->tried >= ASK_FIRST)) {
         return 0;
+    }
     if (m->d->begin(s->s[i], t, n, same, worth, e))
         return -1;
     *o = (struct offer){.at = n};
@@ -321,6 +350,7 @@ int draft_guess(struct draft_seq *s, const int32_t *t, int n, int same,
     struct best b = {.rate = rate(d, 0, 0, 0), .who = -1};
 
     s->chosen = -1;
+    s->left = most;
     most = most < d->c.most ? most : d->c.most;
     for (int i = 0; i < d->c.n; i++)
         judge(&d->m[i], &s->offer[i], t, n, same);

@@ -40,7 +40,8 @@ struct draft_token {
 
 enum draft_cost {
     DRAFT_FREE,  /* is always asked */
-    DRAFT_WAITS, /* is always told, and waited for where that pays */
+    DRAFT_WAITS, /* is told until it is known, and then told and waited for
+                    where that pays */
     DRAFT_WORKS  /* is asked where it pays */
 };
 
@@ -48,11 +49,15 @@ struct drafter {
     const char *name;
     enum draft_cost cost;
     float prior[DRAFT_CLASSES]; /* how often it is right, before it is known */
+    /* WORKS: seconds that a guess takes, and a token that it has to read before
+     * the first one, as it knows before it is asked. */
+    double guess, read;
     /* A sequence begins; REQUEST is what the caller of draft_open() gave. */
     int (*open)(void **seq, struct drafter *d, uint64_t number,
                 const void *request, struct err *e);
     /* So far its tokens are T[N], of which the first SAME are what they were
-     * at the last call.  WORTH: seconds that guesses may take. */
+     * at the last call.  WORTH: seconds that guesses may take; at the first
+     * call of one that works, that reading may. */
     int (*begin)(void *seq, const int32_t *t, int n, int same, double worth,
                  struct err *e);
     /* A guess at the next token, then at the one after it: 1; 0: no more. */
@@ -110,8 +115,8 @@ void draft_close(struct draft_seq *s);
 
 /* A step of NSEQ sequences with one token each begins. */
 void draft_step(struct draft *d, int nseq);
-/* Guesses at what follows the tokens T[N] of S, at most MOST of them; the first
- * SAME are what they were at the last call.  Their count. */
+/* Guesses at what follows the tokens T[N] of S, of which at most MOST can come;
+ * the first SAME are what they were at the last call.  Their count. */
 int draft_guess(struct draft_seq *s, const int32_t *t, int n, int same,
                 int most, int32_t guess[DRAFT_MAX]);
 /* Of the guesses the first N were run; and the Ith, from 0, was right. */

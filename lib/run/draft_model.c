@@ -4,17 +4,21 @@
  * WORDS are the tokens that it has to read: those of the sequence, or, in
  * another vocabulary, those of its text (retext.c).  What of them is in the KV
  * cache, and still right, stays; with a full context only the newer half is
- * read.
+ * read, and of what came before a sequence is known to it no more than the time
+ * that it is given for.
  */
 #include "run/draft_model.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/op/math/math.h"
 #include "run/picker.h"
 #include "run/retext.h"
 #include "run/step.h"
+
+enum { READ = 32 }; /* tokens, to know what a prompt costs */
 
 struct small {
     struct drafter d;
@@ -31,6 +35,7 @@ struct small_seq {
     int from;              /* words before this one do not fit in the context */
     int nwords;            /* those that are sure; guesses follow */
     bool ended;            /* it would end the text */
+    bool knows;            /* it was asked before */
     struct retext *retext; /* NULL: one vocabulary */
 };
 
@@ -79,8 +84,8 @@ static int small_begin(void *seq, const int32_t *t, int n, int same,
     struct small_seq *s = seq;
     int context = model_context(s->m->o.model);
     int more = s->retext ? DRAFT_MAX * RETEXT_MORE : DRAFT_MAX;
+    double most = worth / s->m->d.read;
 
-    (void)worth;
     s->ended = false;
     if (s->retext) {
         if (retext_begin(s->retext, &s->words, t, n, same, e))
@@ -94,6 +99,9 @@ static int small_begin(void *seq, const int32_t *t, int n, int same,
     s->nwords = s->words.n;
     if (s->from > s->nwords)
         s->from = 0;
+    if (!s->knows && s->nwords > most)
+        s->from = s->nwords - (int)most;
+    s->knows = true;
     if (s->nwords - s->from > context - more)
         s->from = s->nwords > context / 2 ? s->nwords - context / 2 : 0;
     if (s->nwords == s->from)
@@ -187,17 +195,39 @@ static void small_free(struct drafter *d)
     free(m);
 }
 
-/* The first step packs weights: let it be none that counts. */
+/* A step of N tokens, and the seconds that it took. */
+static int timed(struct small *m, struct kv_seq *seq, int n, double *seconds,
+                 struct err *e)
+{
+    static const int32_t ids[READ];
+    struct step_part p = {.seq = seq, .tok = ids, .n = n, .want = STEP_LAST};
+    const float *logits;
+    struct timespec from, to;
+    int rc;
+
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    rc = step_run(m->step, &p, 1, &logits, e);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    *seconds = (double)(to.tv_sec - from.tv_sec) +
+               (double)(to.tv_nsec - from.tv_nsec) * 1e-9;
+    return rc;
+}
+
+/* The first step packs weights: let it be none that counts.  The next ones say
+ * what a guess costs, and reading. */
 static int warm_up(struct small *m, struct err *e)
 {
-    int32_t id = 0;
-    struct step_part p = {
-        .seq = kv_seq_new(m->o.kv), .tok = &id, .n = 1, .want = STEP_LAST};
-    const float *logits;
-    int rc = p.seq ? step_run(m->step, &p, 1, &logits, e) : err_nomem(e);
+    struct kv_seq *seq = kv_seq_new(m->o.kv);
+    int room = model_context(m->o.model) - 3;
+    int n = room < 1 ? 1 : room < READ ? room : READ, rc;
 
-    kv_seq_free(p.seq);
-    return rc;
+    if (!seq)
+        return err_nomem(e);
+    rc = timed(m, seq, 1, &m->d.guess, e) || timed(m, seq, 1, &m->d.guess, e) ||
+         timed(m, seq, n, &m->d.read, e);
+    m->d.read /= n;
+    kv_seq_free(seq);
+    return rc ? -1 : 0;
 }
 
 struct drafter *draft_model(const struct draft_model_opts *o, struct err *e)

@@ -6,6 +6,7 @@
  * beside them; as long as it picks what was guessed, the next logits are there
  * already.  Then what the model has read too much is cut off.
  */
+#include <limits.h>
 #include <string.h>
 
 #include "run/run_impl.h"
@@ -25,23 +26,24 @@ static int usable(const struct run *r, struct live *l, int n)
     return i;
 }
 
+/* Tokens that may come. */
 static int room(const struct run *r, const struct live *l)
 {
     int64_t n = r->c.context - l->tokens.n;
 
     if (l->q.n >= 0 && n > l->q.n - l->made - 1)
         n = l->q.n - l->made - 1;
-    return n < DRAFT_MAX ? (int)n : DRAFT_MAX;
+    return n < 0 ? 0 : n < INT_MAX ? (int)n : INT_MAX;
 }
 
 static int guess(struct run *r, struct live *l, struct step_part *p,
                  struct err *e)
 {
-    int n, most = room(r, l), got;
+    int n, got;
     const int32_t *past = live_history(l, &n);
 
-    got = draft_guess(l->draft, past, n, l->same < n ? l->same : n,
-                      most > 0 ? most : 0, l->guess);
+    got = draft_guess(l->draft, past, n, l->same < n ? l->same : n, room(r, l),
+                      l->guess);
     l->same = n;
     l->nguess = usable(r, l, got);
     for (int i = 0; i < l->nguess; i++)

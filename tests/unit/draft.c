@@ -147,6 +147,7 @@ struct oracle {
     int right; /* of 100 */
     bool fails;
     int asked, freed, n;
+    double worth; /* of the first call */
 };
 
 static int oracle_open(void **s, struct drafter *d, uint64_t number,
@@ -166,8 +167,8 @@ static int oracle_begin(void *s, const int32_t *t, int n, int same,
 
     (void)t;
     (void)same;
-    (void)worth;
-    o->asked++;
+    if (!o->asked++)
+        o->worth = worth;
     o->n = n;
     return o->fails ? err_set(e, ERR_IO, "gone") : 0;
 }
@@ -325,6 +326,36 @@ static void check_several(void)
     draft_free(d);
 }
 
+/* What a drafter says that it costs. */
+static void check_price(void)
+{
+    static const struct {
+        const char *what;
+        double guess, read; /* ms */
+        bool asked;
+    } cases[] = {{"a tenth of the model", 0.1, 0.05, true},
+                 {"as slow as the model", 1, 0.05, false},
+                 {"quick, but slow to read", 0.1, 10, false}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct oracle o;
+        struct drafter *v[] = {&o.d};
+        struct draft *d;
+
+        oracle_init(&o, "oracle", 95, DRAFT_WORKS);
+        o.d.guess = cases[i].guess / 1e3;
+        o.d.read = cases[i].read / 1e3;
+        d = open_draft(v, 1);
+        decode(d, 1000, 0.1);
+        ok((o.asked > 0) == cases[i].asked, "%s: asked %d times", cases[i].what,
+           o.asked);
+        if (o.asked)
+            ok(o.worth > 2e-3 && o.worth < 5e-3, "it may read for %.2f ms",
+               o.worth * 1e3);
+        draft_free(d);
+    }
+}
+
 /* Tokens that are taken back. */
 static void check_back(void)
 {
@@ -355,6 +386,7 @@ int main(void)
     check_cost();
     check_policy();
     check_several();
+    check_price();
     check_back();
     return tap_done();
 }
