@@ -406,7 +406,7 @@ complete -c llm-score -s V -l version -d 'print the version'
 complete -c llm-spec -e
 complete -c llm-spec -a '(__llmutils_cached)' -d 'cached model'
 complete -c llm-spec -l no-ngram -d 'do not look for repetitions in prompt and answer'
-complete -c llm-spec -l ngram-min -x -d 'tokens that must repeat before a guess; default: 2'
+complete -c llm-spec -l ngram-min -x -d 'tokens that must repeat before a guess; default: 1'
 complete -c llm-spec -l corpus -r -F -d 'guess from this text, or token stream'
 complete -c llm-spec -l draft -r -F -a '(__llmutils_cached)' -d 'guess by this smaller model'
 complete -c llm-spec -l draft-cmd -x -d 'guess by this process, which reads and writes token streams'

@@ -9,7 +9,7 @@
 
 enum { SMALL_CHUNK = 512, MOST = 32 };
 
-static int no_ngram, all, ngram_min = 2, most = DRAFT_MAX, least = 1;
+static int no_ngram, all, ngram_min = 1, most = DRAFT_MAX, least = 1;
 static float wait_ms = 20;
 static const char *small_model;
 static struct cli_list corpora, commands;
@@ -18,7 +18,7 @@ const struct cli_opt drafters_opts[] = {
     {0, "no-ngram", CLI_FLAG, &no_ngram, NULL,
      "do not look for repetitions in prompt and answer"},
     {0, "ngram-min", CLI_INT, &ngram_min, "count",
-     "tokens that must repeat before a guess; default: 2"},
+     "tokens that must repeat before a guess; default: 1"},
     {0, "corpus", CLI_LIST, &corpora, "file",
      "guess from this text, or token stream"},
     {0, "draft", CLI_STR, &small_model, "model", "guess by this smaller model"},
