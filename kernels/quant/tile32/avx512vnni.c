@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#define TILE32_WIDTHS X(12) X(8) X(4) X(2) X(1)
+#define TILE32_WIDTHS X(12) X(8) X(7) X(6) X(5) X(4) X(3) X(2) X(1)
 #include "kernels/quant/tile32/simd.h"
 
 #define X(name) TILE32_MUL(name, avx512vnni)
