@@ -65,7 +65,7 @@ static inline void amx_store(int t, void *p, size_t stride)
                amx_emulated.shape.bytes[t]);
 }
 
-static inline void amx_dot(int c, int a, int b)
+static inline void amx_dot_any(int c, int a, int b, int sign)
 {
     const struct amx_shape *s = &amx_emulated.shape;
 
@@ -74,11 +74,23 @@ static inline void amx_dot(int c, int a, int b)
             int32_t sum;
 
             memcpy(&sum, &amx_emulated.tile[c][m][4 * n], 4);
-            for (int k = 0; k < s->bytes[a]; k++)
-                sum += amx_emulated.tile[a][m][k] *
-                       amx_emulated.tile[b][k / 4][4 * n + k % 4];
+            for (int k = 0; k < s->bytes[a]; k++) {
+                int8_t v = amx_emulated.tile[b][k / 4][4 * n + k % 4];
+
+                sum += amx_emulated.tile[a][m][k] * (sign ? v : (uint8_t)v);
+            }
             memcpy(&amx_emulated.tile[c][m][4 * n], &sum, 4);
         }
+}
+
+static inline void amx_dot(int c, int a, int b)
+{
+    amx_dot_any(c, a, b, 1);
+}
+
+static inline void amx_dot_unsigned(int c, int a, int b)
+{
+    amx_dot_any(c, a, b, 0);
 }
 
 #else
@@ -108,9 +120,11 @@ static inline void amx_end(void)
     __asm__ volatile("tilestored " AMX_TILE(t) ", (%0,%1,1)" ::"r"(p),         \
                      "r"((int64_t)(stride))                                    \
                      : "memory")
-/* Signed bytes both. */
+/* Signed bytes both; and A's signed, B's unsigned. */
 #define amx_dot(c, a, b)                                                       \
     __asm__ volatile("tdpbssd " AMX_TILE(b) ", " AMX_TILE(a) ", " AMX_TILE(c)::)
+#define amx_dot_unsigned(c, a, b)                                              \
+    __asm__ volatile("tdpbsud " AMX_TILE(b) ", " AMX_TILE(a) ", " AMX_TILE(c)::)
 
 #endif
 

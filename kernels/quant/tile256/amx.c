@@ -2,11 +2,16 @@
  * amx.c - a panel of super-blocks times tiles of KERN_ACT_Q256 with AMX.
  *
  * I, the sum of s * (v . x) over a super-block's groups, is exact, in whatever
- * order.  So s goes into the values: s * v = 128 * h + l with signed bytes h
- * and l (|s * v| <= 4096, so |h| <= 32; l is -64..63), and I is 128 times one
- * sum of 256 products and another: whole tiles, and vectors only see their
- * sums.  A super-block becomes h and l once, for all columns, which come 16 at
- * a time.  In q2_k s * v is at most 45: l alone.
+ * order.  So s goes into the values, as two bytes:
+ *
+ *   signed   s * v = 128 * h + l: |s * v| <= 4096, so |h| <= 32; l is -64..63
+ *   unsigned s = 8 * t + u, h = t * v and l = u * v: v <= 31 and t, u <= 7, so
+ *            both are below 256, and products of two neighbours stay apart in a
+ *            word's product
+ *
+ * and I is 128 or 8 times one sum of 256 products and another: whole tiles, and
+ * vectors only see their sums.  A super-block becomes h and l once, for all
+ * columns, which come 16 at a time.  In q2_k s * v is at most 45: l alone.
  *
  * Few columns are left to AVX512-VNNI. */
 #include "kernels/quant/amx.h"
@@ -53,32 +58,58 @@ VEC_FN VI join(VI even, VI odd)
     return _mm512_mask_mov_epi8(even, 0xaaaaaaaaaaaaaaaa, vi_left16(odd, 8));
 }
 
+/* Four values V of each row and their scales S, in both words of a lane. */
+VEC_FN void products(const struct tile256_form *f, int8_t *l, int8_t *h, VI v,
+                     VI s)
+{
+    const VI round = vi_set16(64);
+    VI even, odd, he, ho;
+
+    if (!f->off) {
+        if (!one_plane(f)) {
+            _mm512_store_si512(h, vi_mul16(v, vi_right16(s, 3)));
+            s = vi_and(s, vi_set16(7));
+        }
+        _mm512_store_si512(l, vi_mul16(v, s));
+        return;
+    }
+    v = _mm512_sub_epi8(v, vi_set8(f->off));
+    even = vi_mul16(_mm512_srai_epi16(vi_left16(v, 8), 8), s);
+    odd = vi_mul16(_mm512_srai_epi16(v, 8), s);
+    he = _mm512_srai_epi16(vi_add16(even, round), 7);
+    ho = _mm512_srai_epi16(vi_add16(odd, round), 7);
+    _mm512_store_si512(h, join(he, ho));
+    even = sub16(even, vi_left16(he, 7));
+    odd = sub16(odd, vi_left16(ho, 7));
+    _mm512_store_si512(l, join(even, odd));
+}
+
 VEC_FN void expand(const struct tile256_form *f, struct super *s,
                    const uint8_t *p, tile256_values_fn *values)
 {
-    const VI table = vi_table(f->table), round = vi_set16(64);
+    const VI table = vi_table(f->table);
+    int8_t(*l)[64] = s->l, (*h)[64] = s->h;
+    int chunks = 256 / f->chunk;
 
     ahead(p, f->bytes, true);
-    for (int k = 0; k < 256; k += 4) {
-        const int chunk = k / f->chunk, g = k / f->group;
-        VI v = values(p + f->quant + chunk * f->chunk_bytes, k % f->chunk, 0);
-        VI scale = tile256_scale(f, p, g, 0, true), even, odd, he, ho;
+    VEC_HIDE(chunks);
+    for (int c = 0; c < chunks; c++)
+        VEC_UNROLL for (int g = 0; g < f->chunk / f->group; g++)
+        {
+            VI scale =
+                tile256_scale(f, p, c * f->chunk / f->group + g, 0, true);
 
-        if (TILE256_TABLE(f))
-            v = vi_look(table, v);
-        v = _mm512_sub_epi8(v, vi_set8(f->off));
-        scale = _mm512_or_si512(scale, vi_left32(scale, 16));
-        even = vi_mul16(_mm512_srai_epi16(vi_left16(v, 8), 8), scale);
-        odd = vi_mul16(_mm512_srai_epi16(v, 8), scale);
-        if (!one_plane(f)) {
-            he = _mm512_srai_epi16(vi_add16(even, round), 7);
-            ho = _mm512_srai_epi16(vi_add16(odd, round), 7);
-            _mm512_store_si512(s->h[k / 4], join(he, ho));
-            even = sub16(even, vi_left16(he, 7));
-            odd = sub16(odd, vi_left16(ho, 7));
+            scale = _mm512_or_si512(scale, vi_left32(scale, 16));
+            VEC_UNROLL for (int i = 0; i < f->group; i += 4)
+            {
+                VI v = values(p + f->quant + c * f->chunk_bytes,
+                              g * f->group + i, 0);
+
+                if (TILE256_TABLE(f))
+                    v = vi_look(table, v);
+                products(f, *l++, *h++, v, scale);
+            }
         }
-        _mm512_store_si512(s->l[k / 4], join(even, odd));
-    }
     if (f->off) {
         _mm512_store_ps(s->d, vf_load(p));
         return;
@@ -102,7 +133,7 @@ VEC_FN void finish(const struct tile256_form *f, int nc, float *y, size_t ldy,
         acc[c] = first ? vf_zero() : vf_load(y + (size_t)c * ldy);
         in[c] = vi_load(l[c]);
         if (!one_plane(f))
-            in[c] = vi_add32(in[c], vi_left32(vi_load(h[c]), 7));
+            in[c] = vi_add32(in[c], vi_left32(vi_load(h[c]), f->off ? 7 : 3));
         acc[c] = vf_fma(vf_of(in[c]), vf_mul(vf_load(s->d), vf_each(dx + c)),
                         acc[c]);
         in[c] = vi_zero();
@@ -143,6 +174,12 @@ VEC_FN void group(const struct tile256_form *f, int n, float *y, size_t ldy,
     int i = 0;
 
     x += c * 256;
+#define DOT(reg, a)                                                            \
+    if (f->off) {                                                              \
+        amx_dot(reg, a, B);                                                    \
+    } else {                                                                   \
+        amx_dot_unsigned(reg, a, B);                                           \
+    }
 #define SUMS(cl, ch, a)                                                        \
     amx_zero(cl);                                                              \
     if (!one_plane(f))                                                         \
@@ -150,10 +187,10 @@ VEC_FN void group(const struct tile256_form *f, int n, float *y, size_t ldy,
     for (int k = 0; k < 4; k++) {                                              \
         amx_load(a, x + 64 * k, 256);                                          \
         amx_load(B, s->l[16 * k], 64);                                         \
-        amx_dot(cl, a, B);                                                     \
+        DOT(cl, a)                                                             \
         if (!one_plane(f)) {                                                   \
             amx_load(B, s->h[16 * k], 64);                                     \
-            amx_dot(ch, a, B);                                                 \
+            DOT(ch, a)                                                         \
         }                                                                      \
     }                                                                          \
     amx_store(cl, l, 64);                                                      \
@@ -165,6 +202,7 @@ VEC_FN void group(const struct tile256_form *f, int n, float *y, size_t ldy,
         SUMS(CL_REST, CH_REST, A_REST)
     }
 #undef SUMS
+#undef DOT
     for (; i + 4 <= n; i += 4)
         finish(f, 4, y + (size_t)i * ldy, ldy, s, l + i, h + i, p, dx + i,
                sum + i * each, first);
