@@ -23,7 +23,9 @@
 
 enum {
     GROUP = 16, /* columns of a tile register */
-    FEW = 24    /* up to so many columns vectors are faster */
+    /* Up to so many columns vectors are faster: with an offset, and without. */
+    FEW_SIGNED = 24,
+    FEW = 12
 };
 
 /* Tile registers: sums of l and of h, activations, weights; and those of a last
@@ -248,7 +250,7 @@ VEC_FN void many(float *y, size_t ldy, const void *panel, const void *tiles,
     void tile256_##name##_amx(float *y, size_t ldy, const void *panel,         \
                               const void *tile, int64_t n, int w)              \
     {                                                                          \
-        if (w <= FEW)                                                          \
+        if (w <= (name##_form.off ? FEW_SIGNED : FEW))                         \
             tile256_##name##_avx512vnni(y, ldy, panel, tile, n, w);            \
         else                                                                   \
             many(y, ldy, panel, tile, n, w, &name##_form, name##_values);      \
