@@ -265,7 +265,7 @@ static double reading(const struct draft *d, const struct member *m, int n,
     double s = each * (1 + lose_read * (most < HOPED ? most : HOPED));
     int least = n < READ_LEAST ? n : READ_LEAST;
 
-    return d->c.all ? FOREVER : s < least * m->d->read ? 0 : s;
+    return s < least * m->d->read ? 0 : s;
 }
 
 /* Should M, which takes time, be asked for more than there is in B? */
@@ -283,6 +283,26 @@ static bool is_worth_asking(const struct draft *d, const struct member *m,
            (m->tried < ASK_FIRST || m->idle > ASK_AGAIN);
 }
 
+/* Seconds that member I of S may take; 0: it is not to be asked. */
+static double worth_of(const struct draft_seq *s, int i, int n, int most,
+                       const struct best *b)
+{
+    const struct draft *d = s->d;
+    const struct member *m = &d->m[i];
+
+    if (m->d->cost == DRAFT_FREE || !is_worth_asking(d, m, b))
+        return 0;
+    if (d->c.all)
+        return FOREVER;
+    if (!can_pay(d, m, most))
+        return 0;
+    if (m->d->cost == DRAFT_WORKS && !s->knows[i])
+        return reading(d, m, n, s->left);
+    /* One that gave nothing lately has some time, or it never could again. */
+    return (m->good > 1 ? m->good : 1) * cost_of(&d->cost, d->nseq) / d->nseq /
+           2;
+}
+
 static bool is_better(const struct draft *d, const struct best *b, double rate,
                       double expect)
 {
@@ -297,13 +317,10 @@ static int ask(struct draft_seq *s, int i, const int32_t *t, int n, int same,
     struct member *m = &d->m[i];
     struct offer *o = &s->offer[i];
     bool works = m->d->cost == DRAFT_WORKS, paid = m->d->cost != DRAFT_FREE;
-    double from = now(), p = 1, expect = 0, before = 0, worth = 0, at;
+    double from = now(), p = 1, expect = 0, before = 0, at;
+    double worth = worth_of(s, i, n, most, b);
     int got = 1;
 
-    if (paid && is_worth_asking(d, m, b) && (d->c.all || can_pay(d, m, most)))
-        worth = works && !s->knows[i] ? reading(d, m, n, s->left)
-                : d->c.all            ? FOREVER
-                           : m->good * cost_of(&d->cost, d->nseq) / d->nseq / 2;
     if (worth > 0) {
         m->asked = true;
         m->idle = 0;

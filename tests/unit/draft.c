@@ -147,7 +147,7 @@ struct oracle {
     int right; /* of 100 */
     bool fails;
     int asked, freed, n;
-    double worth; /* of the first call */
+    double worth, last; /* of the first call, and of the last that waited */
 };
 
 static int oracle_open(void **s, struct drafter *d, uint64_t number,
@@ -169,6 +169,8 @@ static int oracle_begin(void *s, const int32_t *t, int n, int same,
     (void)same;
     if (!o->asked++)
         o->worth = worth;
+    if (worth > 0)
+        o->last = worth;
     o->n = n;
     return o->fails ? err_set(e, ERR_IO, "gone") : 0;
 }
@@ -317,6 +319,14 @@ static void check_several(void)
     ms = decode(d, 4000, 0.2) / 4000;
     ok(ms < 1.02 && bad.asked > 3 && bad.asked < 400, "asked %d times: %.3f",
        bad.asked, ms);
+    draft_free(d);
+    /* So is one that has to be waited for, and then long enough. */
+    oracle_init(&bad, "bad", 0, DRAFT_WAITS);
+    d = open_draft(v, 1);
+    ms = decode(d, 4000, 0.2) / 4000;
+    ok(ms < 1.02 && bad.asked > 20 && bad.asked < 400 && bad.last > 4e-4,
+       "asked %d times, at last for %.2f ms: %.3f", bad.asked, bad.last * 1e3,
+       ms);
     draft_free(d);
     oracle_init(&good, "good", 95, DRAFT_WORKS);
     v[0] = &good.d;
