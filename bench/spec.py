@@ -126,7 +126,7 @@ def main(model):
             f.write(PROCESS)
         drafters = {"ngram": [], "corpus": ["--no-ngram", "--corpus", corpus],
                     "process": ["--no-ngram", "--draft-cmd", f"exec {sys.executable} {process}"]}
-        # Without a smaller one, the model itself is always right, and never pays.
+        # Without a smaller one, the model itself is asked seldom, as it cannot pay.
         drafters["model"] = ["--no-ngram", "--draft", os.environ.get("BENCH_DRAFT") or model]
         for text, prompt, options in TEXTS:
             with open(d + "/prompt", "wb") as f:
