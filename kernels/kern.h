@@ -65,6 +65,9 @@ struct kern_quant {
     kern_dot_fn *dot;
     kern_pack_fn *pack;
     kern_mul_fn *mul;
+    /* The same, but no less than that, or NaN, in half the time: kern_most()
+     * must have seen the tiles.  NULL: there is none. */
+    kern_mul_fn *most;
 };
 
 /* Put columns into a tile: X[n] becomes column C of W.  N: a multiple of the
@@ -120,6 +123,9 @@ typedef void kern_unary_fn(float *x, int64_t n);
 struct kern {
     unsigned flags;                           /* CPU_ bits in use */
     struct kern_quant quant[KERN_NQUANT + 1]; /* the last is empty */
+    /* q8_0 with other panels, as large, and the same products, for matrices
+     * whose greatest product is looked for.  Its MUL may be NULL. */
+    struct kern_quant split;
     kern_act_fn *act[KERN_NACT];
 
     /* y = x * (1 / sqrt(mean(x^2) + eps)) * w; W may be NULL (all 1).  The sum
@@ -170,6 +176,10 @@ struct kern {
 /* Fill K with the best functions that FLAGS (CPU_ bits) allow; 0 gives the
  * reference ones. */
 void kern_init(struct kern *k, unsigned flags);
+
+/* Make column C, of N elements, of a tile of W of KERN_ACT_Q32 ready for
+ * kern_quant.most: in place of ds, which products with q8_0 do not read. */
+void kern_most(void *tile, int w, int c, int64_t n);
 
 /* The type whose number in the file is ID; NULL when weights cannot have it. */
 const struct kern_quant *kern_quant_find(const struct kern *k, uint32_t id);

@@ -19,6 +19,7 @@
 #define VEC_(op)   _mm512_##op
 #define VEC_SI(op) _mm512_##op##_si512
 #define VEC_HALF   __m256i
+#define VEC_CASTPS _mm512_castsi512_ps
 #else
 #define VL         8
 #define VI         __m256i
@@ -26,6 +27,7 @@
 #define VEC_(op)   _mm256_##op
 #define VEC_SI(op) _mm256_##op##_si256
 #define VEC_HALF   __m128i
+#define VEC_CASTPS _mm256_castsi256_ps
 #endif
 
 /* Before a loop whose every turn is code of its own: indices must be constants.
@@ -270,6 +272,22 @@ VEC_FN VI vi_dot16_each(VI acc, VI a, const void *b)
     return vi_dot16(acc, a, vi_each(b));
 }
 #endif
+
+/* The bits of V; and V with those of BITS. */
+VEC_FN VI vf_bits(VF v)
+{
+    return VEC_SI(castps)(v);
+}
+
+VEC_FN VF vf_or(VF v, VI bits)
+{
+    return VEC_CASTPS(VEC_SI(or)(vf_bits(v), bits));
+}
+
+VEC_FN VF vf_set(float v)
+{
+    return VEC_(set1_ps)(v);
+}
 
 VEC_FN VF vf_zero(void)
 {

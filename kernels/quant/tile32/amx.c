@@ -37,14 +37,15 @@ struct stretch {
 
 /* The integers of a block, or the values of its table, signed. */
 VEC_FN void values(const struct tile32_form *f, int8_t to[8][64],
-                   const uint8_t *q, const struct tile32_table *table)
+                   const uint8_t *q, const uint8_t *second,
+                   const struct tile32_table *table)
 {
     VI v[2], fifth[2];
 
     tile32_fifth(f, fifth, q, 0);
     VEC_UNROLL for (int j = 0; j < 4; j++)
     {
-        tile32_integers(f, v, fifth, q, j, 0, false);
+        tile32_integers(f, v, fifth, q, second, j, 0, false);
         VEC_UNROLL for (int i = 0; i < 2; i++)
         {
             if (f->table)
@@ -57,7 +58,7 @@ VEC_FN void values(const struct tile32_form *f, int8_t to[8][64],
 
 /* NB blocks of the panel from P on; returns where the next ones are. */
 VEC_FN const uint8_t *expand(const struct tile32_form *f, struct stretch *s,
-                             const uint8_t *p, int nb)
+                             const uint8_t *p, const uint8_t *second, int nb)
 {
     const int all = TILE32_G(f), ns = TILE32_S(f), nq = TILE32_Q(f);
     const struct tile32_table table = tile32_table(f);
@@ -66,13 +67,16 @@ VEC_FN const uint8_t *expand(const struct tile32_form *f, struct stretch *s,
         const int g = nb - b < all ? nb - b : all;
 
         ahead(p, (size_t)(g * (ns + nq)), true);
+        if (f->split)
+            ahead(second, (size_t)g * 256, true);
         for (int i = 0; i < g; i++) {
             const uint8_t *at = p + i * ns;
 
             _mm512_store_ps(s->d[b + i], tile32_scale(f, at, 0));
             if (f->scales == 4)
                 _mm512_store_ps(s->m[b + i], vf_f16(at + 32));
-            values(f, s->q[b + i], p + g * ns + i * nq, &table);
+            values(f, s->q[b + i], p + g * ns + i * nq, second + (b + i) * 256,
+                   &table);
         }
         p += g * (ns + nq);
     }
@@ -165,6 +169,7 @@ VEC_FN void many(const struct tile32_form *f, float *y, size_t ldy,
     struct stretch s __attribute__((aligned(64)));
     struct amx_shape shape = {0};
     const uint8_t *p = panel;
+    const uint8_t *second = p + n / 32 * (TILE32_S(f) + TILE32_Q(f));
 
     amx_shape_set(&shape, C, GROUP, 64);
     amx_shape_set(&shape, A, GROUP, 32);
@@ -182,7 +187,7 @@ VEC_FN void many(const struct tile32_form *f, float *y, size_t ldy,
         const void *tile = tiles;
         float *to = y;
 
-        p = expand(f, &s, p, nb);
+        p = expand(f, &s, p, second + k * 8, nb);
         KERN_EACH_TILE(KERN_ACT_Q32, n, left, w, tile, to, ldy)
         for (int c = 0; c < w; c += GROUP) {
             const char *at = (const char *)tile + k / 32 * ACT_Q32_BYTES * w;
@@ -206,6 +211,7 @@ VEC_FN void many(const struct tile32_form *f, float *y, size_t ldy,
             many(&tile32_##name, y, ldy, panel, tile, n, w);                   \
     }
 #include "kernels/quant/tile32/types.h"
+X(split)
 #undef X
 
 void tile32_amx(struct kern *k)
@@ -213,4 +219,5 @@ void tile32_amx(struct kern *k)
 #define X(name) TILE32_SET(name, amx)
 #include "kernels/quant/tile32/types.h"
 #undef X
+    k->split.mul = tile32_split_amx;
 }

@@ -4,6 +4,8 @@
 
 #define X(name) TILE32_MUL(name, avx512vnni)
 #include "kernels/quant/tile32/types.h"
+X(split)
+X(upper)
 #undef X
 
 void tile32_avx512vnni(struct kern *k)
@@ -11,4 +13,6 @@ void tile32_avx512vnni(struct kern *k)
 #define X(name) TILE32_SET(name, avx512vnni)
 #include "kernels/quant/tile32/types.h"
 #undef X
+    k->split.mul = tile32_split_avx512vnni;
+    k->split.most = tile32_upper_avx512vnni;
 }

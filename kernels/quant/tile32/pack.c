@@ -82,6 +82,69 @@ pack(const struct tile32_form *f, void *panel, const void *row, size_t stride,
     }
 }
 
+/* The signs of a block whose scale is negative turn, if they can. */
+static void turn(uint8_t block[34])
+{
+    if (!(block[1] & 128) || memchr(block + 2, 128, 32))
+        return;
+    block[1] ^= 128;
+    for (int i = 2; i < 34; i++)
+        block[i] = (uint8_t)-block[i];
+}
+
+static void split_pack(void *panel, const void *row, size_t stride, int rows,
+                       int64_t n)
+{
+    const struct tile32_form *f = &tile32_split;
+    uint8_t *p = panel, *low = p + n / 32 * (TILE32_S(f) + TILE32_Q(f));
+
+    for (int64_t b = 0, nb = n / 32; b < nb; b += TILE32_G(f)) {
+        int g = (int)(nb - b < TILE32_G(f) ? nb - b : TILE32_G(f));
+
+        for (int i = 0; i < g; i++, low += 256)
+            for (int r = 0; r < 16; r++) {
+                const uint8_t *src = (const uint8_t *)row + (size_t)r * stride;
+                uint8_t k[34] = {0}, *q = p + g * TILE32_S(f) + i * 256 + 4 * r;
+
+                if (r < rows)
+                    memcpy(k, src + (b + i) * 34, sizeof k);
+                turn(k);
+                memcpy(p + i * TILE32_S(f) + 2 * r, k, 2);
+                for (int j = 0; j < 16; j++) {
+                    uint8_t a = k[2 + j] ^ 128, c = k[18 + j] ^ 128;
+                    int at = j / 4 * 64 + j % 4;
+
+                    q[at] = (uint8_t)(a >> 4 | (c & 0xf0));
+                    low[4 * r + at] = (uint8_t)((a & 15) | c << 4);
+                }
+            }
+        p += g * (TILE32_S(f) + TILE32_Q(f));
+    }
+}
+
+void kern_most(void *tile, int w, int c, int64_t n)
+{
+    char *p = tile;
+
+    for (int64_t b = 0; b < n / 32; b++, p += (size_t)w * ACT_Q32_BYTES) {
+        const int8_t *x = (const int8_t *)p + 32 * c;
+        char *f = p + w * 32;
+        int32_t sum = 0, plus = 0, start;
+        float d;
+
+        for (int i = 0; i < 32; i++) {
+            sum += x[i];
+            plus += x[i] > 0 ? x[i] : 0;
+        }
+        memcpy(&d, f + 4 * c, 4);
+        start = (15 * plus + 15) / 16 - 8 * sum;
+        /* Where products round to denormals steps may differ: more than any. */
+        if (d < 0x1p-90f)
+            start = 1 << 24;
+        memcpy(f + 8 * w + 4 * c, &start, 4);
+    }
+}
+
 #define X(name)                                                                \
     static void name##_pack(void *panel, const void *row, size_t stride,       \
                             int rows, int64_t n)                               \
@@ -103,4 +166,9 @@ void tile32_pack(struct kern *k)
     q->pack = name##_pack;
 #include "kernels/quant/tile32/types.h"
 #undef X
+    k->split = k->quant[KERN_q8_0];
+    k->split.layout = "l16split";
+    k->split.panel_bytes =
+        (size_t)TILE32_S(&tile32_split) + 2 * (size_t)TILE32_Q(&tile32_split);
+    k->split.pack = split_pack;
 }

@@ -44,18 +44,32 @@ VEC_FN struct tile32_table tile32_table(const struct tile32_form *f)
 /* The scales d at S of part H. */
 VEC_FN VF tile32_scale(const struct tile32_form *f, const uint8_t *s, int h)
 {
-    return f->scales == 1 ? vf_e8m0_half(s + h * VL) : vf_f16(s + h * VL * 2);
+    VF d = f->scales == 1 ? vf_e8m0_half(s + h * VL) : vf_f16(s + h * VL * 2);
+
+    if (f->most) {
+        /* NaN where it is negative. */
+        d = vf_mul(vf_or(d, vi_right32(vf_bits(d), 31)), vf_set(16));
+    }
+    return d;
 }
 
-/* Integers 4j..4j+3 and 16+4j..19+4j of the block at Q, part H; J goes up from
- * 0.  FIFTH: fifth bits of what comes next, where there are any.  SHIFTED: the
- * second may be 16 times as great. */
+/* Integers 4j..4j+3 and 16+4j..19+4j of the block at Q, and its second plane
+ * if it has one, part H; J goes up from 0.  FIFTH: fifth bits of what comes
+ * next, where there are any.  SHIFTED: the second may be 16 times as great. */
 VEC_FN void tile32_integers(const struct tile32_form *f, VI v[2], VI fifth[2],
-                            const uint8_t *q, int j, int h, bool shifted)
+                            const uint8_t *q, const uint8_t *second, int j,
+                            int h, bool shifted)
 {
     const VI low = vi_set8(15);
 
     q += h * VL * 4;
+    if (f->split) {
+        VI a = vi_load(q + 64 * j), b = vi_load(second + h * VL * 4 + 64 * j);
+
+        v[0] = vi_or_and(vi_andnot(low, vi_left16(a, 4)), b, low);
+        v[1] = vi_or_and(vi_andnot(low, a), vi_right16(b, 4), low);
+        return;
+    }
     if (f->bits == 8) {
         v[0] = vi_load(q + 64 * j);
         v[1] = vi_load(q + 64 * (j + 4));
@@ -85,8 +99,9 @@ VEC_FN void tile32_fifth(const struct tile32_form *f, VI fifth[2],
 #if VEC_VNNI
 /* SUM[c] += integers of the block at Q . column c at X. */
 VEC_FN void tile32_sums(const struct tile32_form *f, int nc,
-                        VI to[][TILE32_MOST], const uint8_t *q, const int8_t *x,
-                        int h, int parts, const struct tile32_table *table)
+                        VI to[][TILE32_MOST], const uint8_t *q,
+                        const uint8_t *second, const int8_t *x, int h,
+                        int parts, const struct tile32_table *table)
 {
     /* Few columns have two chains each: one would be as long as the latency of
      * 8. */
@@ -99,7 +114,7 @@ VEC_FN void tile32_sums(const struct tile32_form *f, int nc,
         t[0] = t[1] = vi_zero();
         VEC_UNROLL for (int j = 0; j < 4; j++)
         {
-            tile32_integers(f, v, fifth, q, j, h, shifted);
+            tile32_integers(f, v, fifth, q, second, j, h, shifted);
             if (f->table) {
                 v[0] = vi_look(table->whole, v[0]);
                 v[1] = vi_look(table->whole, v[1]);
@@ -121,7 +136,7 @@ VEC_FN void tile32_sums(const struct tile32_form *f, int nc,
     /* A loop: as fast, and compiled in a third of the time. */
     VEC_LOOP for (int j = 0; j < 4; j++)
     {
-        tile32_integers(f, v, fifth, q, j, h, false);
+        tile32_integers(f, v, fifth, q, second, j, h, false);
         VEC_UNROLL for (int i = 0; i < 2; i++)
         {
             if (f->table)
@@ -150,8 +165,8 @@ VEC_FN void tile32_add(int nc, VI *a, VI v, const int8_t *x, bool first)
  * - 1, which are at SUM's beginning. */
 VEC_FN void tile32_sums(const struct tile32_form *f, int nc,
                         VI sum[][TILE32_MOST], const uint8_t *q,
-                        const int8_t *x, int h, int parts,
-                        const struct tile32_table *table)
+                        const uint8_t *second, const int8_t *x, int h,
+                        int parts, const struct tile32_table *table)
 {
     const VI one = vi_set16(1), low = vi_set8(15);
     const int each = f->top > 15 ? 2 : 4;
@@ -164,7 +179,7 @@ VEC_FN void tile32_sums(const struct tile32_form *f, int nc,
     VEC_UNROLL for (int j = 0; j < 4; j++)
         VEC_UNROLL for (int p = 0; p < parts; p++)
     {
-        tile32_integers(f, v, fifth[p], q, j, h + p, false);
+        tile32_integers(f, v, fifth[p], q, second, j, h + p, false);
         VEC_UNROLL for (int i = 0; i < 2; i++)
         {
             const int8_t *at = x + 4 * j + 16 * i;
@@ -200,8 +215,9 @@ VEC_FN void tile32_sums(const struct tile32_form *f, int nc,
  * integers, XF its d, of W; START: what integers are too high by, in all. */
 VEC_FN void tile32_block(const struct tile32_form *f, int nc,
                          VF acc[][TILE32_MOST], const uint8_t *s,
-                         const uint8_t *q, const int8_t *x, const float *xf,
-                         const int32_t *start, int w, int h, int parts,
+                         const uint8_t *q, const uint8_t *second,
+                         const int8_t *x, const float *xf, const int32_t *start,
+                         int w, int h, int parts,
                          const struct tile32_table *table)
 {
     VI sum[2][TILE32_MOST];
@@ -210,9 +226,9 @@ VEC_FN void tile32_block(const struct tile32_form *f, int nc,
     VEC_UNROLL for (int p = 0; p < parts; p++)
         VEC_UNROLL for (int c = 0; c < nc; c++)
     {
-        sum[p][c] = f->off ? vi_each(start + c) : vi_zero();
+        sum[p][c] = f->off || f->most ? vi_each(start + c) : vi_zero();
     }
-    tile32_sums(f, nc, sum, q, x, h, parts, table);
+    tile32_sums(f, nc, sum, q, second, x, h, parts, table);
     VEC_UNROLL for (int p = 0; p < parts; p++)
     {
         VF *to = acc[h + p];
@@ -235,12 +251,13 @@ VEC_FN void tile32_block(const struct tile32_form *f, int nc,
 /* All parts: together, where that takes few registers. */
 VEC_FN void tile32_rows(const struct tile32_form *f, int nc,
                         VF acc[][TILE32_MOST], const uint8_t *s,
-                        const uint8_t *q, const int8_t *x, const float *xf,
-                        int w, const struct tile32_table *table)
+                        const uint8_t *q, const uint8_t *second,
+                        const int8_t *x, const float *xf, int w,
+                        const struct tile32_table *table)
 {
     const bool together = !VEC_VNNI && f->top <= 31;
     int32_t start[TILE32_MOST];
-    const int32_t *at = start;
+    const int32_t *at = f->most ? (const int32_t *)(xf + 2 * w) : start;
     int parts = TILE32_PARTS;
 
     if (f->off) {
@@ -256,13 +273,13 @@ VEC_FN void tile32_rows(const struct tile32_form *f, int nc,
             VEC_HIDE(at);
     }
     if (together) {
-        tile32_block(f, nc, acc, s, q, x, xf, at, w, 0, parts, table);
+        tile32_block(f, nc, acc, s, q, second, x, xf, at, w, 0, parts, table);
         return;
     }
     if (TILE32_PARTS > 1 && nc > 2)
         VEC_HIDE(parts);
     for (int h = 0; h < parts; h++)
-        tile32_block(f, nc, acc, s, q, x, xf, at, w, h, 1, table);
+        tile32_block(f, nc, acc, s, q, second, x, xf, at, w, h, 1, table);
 }
 
 /* Columns C..C+NC-1 of W. */
@@ -274,6 +291,7 @@ VEC_FN void tile32_cols(const struct tile32_form *f, int nc, int c, float *y,
     const float *xf = (const float *)tile + 8 * w + c;
     const int all = TILE32_G(f), ns = TILE32_S(f), nq = TILE32_Q(f);
     const struct tile32_table table = tile32_table(f);
+    const uint8_t *second = f->split ? p + n / 32 * (ns + nq) : p;
     VF acc[TILE32_PARTS][TILE32_MOST];
 
     for (int h = 0; h < TILE32_PARTS; h++)
@@ -285,25 +303,28 @@ VEC_FN void tile32_cols(const struct tile32_form *f, int nc, int c, float *y,
         const int g = nb < all ? (int)nb : all;
 
         ahead(p, (size_t)(g * (ns + nq)), c == 0);
+        if (f->split)
+            ahead(second, (size_t)g * 256, c == 0);
         if (VEC_VNNI && VL == 16 && nc == 1 && g == all) {
             /* 1.1 times as fast as the loop; for more columns it is not. */
             VEC_UNROLL for (int i = 0; i < all; i++)
             {
                 tile32_rows(f, nc, acc, p + i * ns, p + all * ns + i * nq,
-                            x + i * ACT_Q32_BYTES * w,
+                            second + i * 256, x + i * ACT_Q32_BYTES * w,
                             xf + i * (ACT_Q32_BYTES / 4) * w, w, &table);
             }
         } else {
             VEC_LOOP for (int i = 0; i < g; i++)
             {
                 tile32_rows(f, nc, acc, p + i * ns, p + g * ns + i * nq,
-                            x + i * ACT_Q32_BYTES * w,
+                            second + i * 256, x + i * ACT_Q32_BYTES * w,
                             xf + i * (ACT_Q32_BYTES / 4) * w, w, &table);
             }
         }
         x += g * ACT_Q32_BYTES * w;
         xf += g * (ACT_Q32_BYTES / 4) * w;
         p += g * (ns + nq);
+        second += f->split ? g * 256 : 0;
     }
     for (int h = 0; h < TILE32_PARTS; h++)
         VEC_UNROLL for (int i = 0; i < nc; i++)

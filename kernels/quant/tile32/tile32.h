@@ -22,6 +22,8 @@ void tile32_amx(struct kern *k);
     kern_mul_fn tile32_##name##_avx2, tile32_##name##_avx2vnni,                \
         tile32_##name##_avx512, tile32_##name##_avx512vnni;
 #include "kernels/quant/tile32/types.h"
+X(split)
+X(upper)
 #undef X
 
 /* The products of a file, from its tile32_tile(), and what puts them in their
