@@ -16,14 +16,20 @@
 
 enum { AHEAD = 4096 };
 
-/* The N bytes that are AHEAD of P, when this is the FIRST time that the panel
+/* The N bytes that are FAR from P, when this is the FIRST time that the panel
  * is read. */
-static inline __attribute__((always_inline)) void ahead(const void *p, size_t n,
-                                                        bool first)
+static inline __attribute__((always_inline)) void
+ahead_far(const void *p, size_t n, size_t far, bool first)
 {
     if (first)
         for (size_t i = 0; i < n; i += 64)
-            __builtin_prefetch((const char *)p + AHEAD + i);
+            __builtin_prefetch((const char *)p + far + i);
+}
+
+static inline __attribute__((always_inline)) void ahead(const void *p, size_t n,
+                                                        bool first)
+{
+    ahead_far(p, n, AHEAD, first);
 }
 
 #endif

@@ -292,6 +292,8 @@ VEC_FN void tile32_cols(const struct tile32_form *f, int nc, int c, float *y,
     const int all = TILE32_G(f), ns = TILE32_S(f), nq = TILE32_Q(f);
     const struct tile32_table table = tile32_table(f);
     const uint8_t *second = f->split ? p + n / 32 * (ns + nq) : p;
+    /* Of two planes, the same place of the next panel. */
+    const size_t far = f->split || f->most ? (size_t)n / 32 * 544 : AHEAD;
     VF acc[TILE32_PARTS][TILE32_MOST];
 
     for (int h = 0; h < TILE32_PARTS; h++)
@@ -302,9 +304,9 @@ VEC_FN void tile32_cols(const struct tile32_form *f, int nc, int c, float *y,
     for (int64_t nb = n / 32; nb > 0; nb -= all) {
         const int g = nb < all ? (int)nb : all;
 
-        ahead(p, (size_t)(g * (ns + nq)), c == 0);
+        ahead_far(p, (size_t)(g * (ns + nq)), far, c == 0);
         if (f->split)
-            ahead(second, (size_t)g * 256, c == 0);
+            ahead_far(second, (size_t)g * 256, far, c == 0);
         if (VEC_VNNI && VL == 16 && nc == 1 && g == all) {
             /* 1.1 times as fast as the loop; for more columns it is not. */
             VEC_UNROLL for (int i = 0; i < all; i++)
