@@ -233,7 +233,9 @@ struct be_step {
      * column's position must belong to its sequence alone. */
     const int32_t *pages[BE_MAX_GROUPS];
     int npage[BE_MAX_GROUPS];
-    const uint8_t *want; /* [ncol]: 1 for those whose logits are wanted */
+    /* [ncol]: 1 for those whose logits are wanted; 2 where the greatest is, and
+     * the others may be greater than they are: see be_exact(). */
+    const uint8_t *want;
     /* scale[seq * nadapter + i] is what a sequence wants of adapter I, finite;
      * NULL: 0 for all. */
     const float *scale;
@@ -251,6 +253,12 @@ int be_run(struct be *b, struct be_plan *p, const struct be_step *s,
  * without a weight. */
 enum { BE_PEAK = 16 };
 const float *be_peaks(const struct be *b, const struct be_plan *p);
+/* Where the greatest logits were wanted in all columns of the last be_run(),
+ * all are no less than they are (or NaN), and the greatest one of each column
+ * is exact.  So they are with what lowers or raises some of them; and who then
+ * comes to another one makes it exact, and looks again.  True: logit ROW of all
+ * columns was not exact, and is now, and its peak.  False: it was. */
+bool be_exact(struct be *b, struct be_plan *p, int row);
 static inline size_t be_peaks_n(int n_vocab)
 {
     return ((size_t)n_vocab + BE_PEAK - 1) / BE_PEAK;

@@ -25,6 +25,7 @@ struct be_device {
     int (*run)(struct be *b, struct be_plan *p, const struct be_step *s,
                const float **logits, struct err *e);
     const float *(*peaks)(const struct be_plan *p);
+    bool (*exact)(struct be_plan *p, int row);
     void (*tap)(struct be *b, be_tap_fn *fn, void *arg);
     void (*stats)(struct be_stats *s, const struct be *b);
 };

@@ -160,6 +160,7 @@ const struct be_device be_cpu = {
     .plan_free = cpu_plan_free,
     .run = cpu_run,
     .peaks = cpu_run_peaks,
+    .exact = cpu_head_exact,
     .tap = cpu_set_tap,
     .stats = cpu_stats,
 };

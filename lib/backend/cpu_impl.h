@@ -3,6 +3,7 @@
  *
  *   cpu.c          open, close, statistics
  *   cpu_weight.c   weights, and panels packed at first touch
+ *   cpu_head.c     logits of which the greatest one is wanted
  *   cpu_share.c    the packed copy in a file
  *   cpu_kv.c       pages of K and V
  *   cpu_plan.c     checks operations; cpu_stage.c fuses them into stages
@@ -141,6 +142,7 @@ struct cpu_stage {
     bool sync;
     unsigned kinds;  /* 1 << enum kern_act: what the products take */
     bool twice;      /* a column and its rest (cpu_product.c) */
+    bool bounded;    /* logits that have upper bounds (cpu_head.c) */
     int64_t njob;    /* panels, of gate and up together */
     bool warm;       /* all of them have been packed */
     bool late;       /* and some of it is Q's, see cpu_op.late */
@@ -171,7 +173,9 @@ struct cpu_own {
     int *src;          /* [block]: where the columns came from */
     int *start, *pair; /* experts: see cpu_experts.c */
     float *weight, *route;
-    float *low; /* a tile of what DELTA takes */
+    float *low;          /* a tile of what DELTA takes */
+    float best[CPU_FEW]; /* logits: the greatest of its own panels, */
+    int64_t nexact;      /* and how many of them it made exact */
 };
 
 struct cpu_plan {
@@ -219,6 +223,11 @@ struct cpu_plan {
     size_t part_cap;
     float *logits, *peaks;
     size_t logits_cap, peaks_cap;
+    unsigned char
+        *exact; /* [panels of the logits], if the last run had BOUNDS */
+    bool bounds;
+    int ncol;              /* of that run */
+    int without, without1; /* runs that follow without, now and next time */
 };
 
 /* A thread in a run. */
@@ -233,7 +242,8 @@ struct cpu_ctx {
     int turn;  /* which half of cpu_plan.tail is next */
     int ncol;  /* columns of the block, now */
     bool few;
-    bool idle; /* no logits of the block are wanted: nothing late is done */
+    bool idle;  /* no logits of the block are wanted: nothing late is done */
+    bool bound; /* of logits upper bounds do */
     const int *src;        /* column c is column src[c] of the step */
     int c0;                /* which began the block */
     float *logits, *peaks; /* of the block */
@@ -370,6 +380,13 @@ void cpu_product_reset(struct cpu_ctx *x);
  * X, to who looks at them. */
 void cpu_product_tap(const struct cpu_ctx *x, const struct cpu_weight *w,
                      int64_t mat, const float *in, size_t ld, int ncol);
+/* Panel P of OP's product for all columns, few as they are. */
+void cpu_product_panel(struct cpu_ctx *x, const struct cpu_stage *st,
+                       const struct cpu_op *op, int64_t p);
+/* Let every thread do its panels of a stage. */
+void cpu_product_jobs(struct cpu_ctx *x, const struct cpu_stage *st);
+/* Norms and inputs. */
+void cpu_product_prepare(struct cpu_ctx *x, struct cpu_stage *st);
 /* What be_peaks() is to give of rows ROW and on, of which there are ROWS, of W
  * columns from C on, which are at V. */
 void cpu_product_peaks(const struct cpu_ctx *x, const float *v, size_t ld,
@@ -387,6 +404,16 @@ void cpu_product_finish(const struct cpu_ctx *x, float *y, int w,
 void cpu_heads_piece(struct cpu_ctx *x, const struct cpu_stage *st,
                      enum be_slot s, int i, int c);
 void cpu_heads_stage(struct cpu_ctx *x, struct cpu_stage *st);
+/* cpu_head.c: give W panels of two planes, if they are to be had. */
+void cpu_head_split(const struct cpu *b, struct cpu_weight *w);
+/* Can the logits of P's last stage, ST, have bounds? */
+bool cpu_head_bounded(const struct cpu_plan *p, const struct cpu_stage *st);
+/* And in this step, of NCOL columns? */
+bool cpu_head_wanted(struct cpu_plan *p, const struct be_step *s);
+/* They had: were they of use? */
+void cpu_head_judge(struct cpu_plan *p);
+void cpu_head_stage(struct cpu_ctx *x, struct cpu_stage *st);
+bool cpu_head_exact(struct be_plan *p, int row);
 void cpu_attend_stage(struct cpu_ctx *x, struct cpu_stage *st);
 /* ST and the stage behind it, for few columns; false: not possible now. */
 bool cpu_attend_fused(struct cpu_ctx *x, struct cpu_stage *st);

@@ -198,6 +198,8 @@ static int check_product(struct cpu_plan *p, struct cpu_op *op, struct err *e)
             return err_set(e, ERR_FORMAT, "%s: is %lldx%lld, must be %dx%d",
                            op->w->name, (long long)op->w->n_in,
                            (long long)op->w->n_out, p->width[o->in], n);
+        if (o->op == BE_LOGITS && o->softcap == 0)
+            cpu_head_split(p->b, op->w);
         return 0;
     }
     if (fit(p, op->w, o->in, o->out, e))
@@ -619,5 +621,6 @@ void cpu_plan_free(struct be_plan *plan)
     free(p->part);
     free(p->logits);
     free(p->peaks);
+    free(p->exact);
     free(p);
 }

@@ -135,7 +135,7 @@ static void lay_out(struct cpu_ctx *x, const struct cpu_stage *st, int from,
 }
 
 /* Norms and quantised inputs. */
-static void prepare(struct cpu_ctx *x, struct cpu_stage *st)
+void cpu_product_prepare(struct cpu_ctx *x, struct cpu_stage *st)
 {
     int from = 0, to = x->ncol;
 
@@ -255,8 +255,10 @@ static void columns(struct cpu_ctx *x, const struct job *j, int c, int w)
         return;
     }
     if (j->twice) {
-        q->mul(y, KERN_ROWS, j->panel,
-               act_of(x, q->act) + kern_tile_bytes(q->act, n, 2 * c), n, 2 * w);
+        kern_mul_fn *mul = x->bound ? q->most : q->mul;
+
+        mul(y, KERN_ROWS, j->panel,
+            act_of(x, q->act) + kern_tile_bytes(q->act, n, 2 * c), n, 2 * w);
         for (int i = 0; i < w; i++) {
             memmove(y + i * KERN_ROWS, y + 2 * i * KERN_ROWS,
                     KERN_ROWS * sizeof *y);
@@ -317,6 +319,15 @@ static int cached(const struct cpu_ctx *x, const struct cpu_op *op)
     if (n < KERN_TILE)
         n = KERN_TILE;
     return n < (size_t)x->ncol ? (int)n : x->ncol;
+}
+
+void cpu_product_panel(struct cpu_ctx *x, const struct cpu_stage *st,
+                       const struct cpu_op *op, int64_t p)
+{
+    struct job j = {.op = op, .row = p * KERN_ROWS, .twice = st->twice};
+
+    j.panel = cpu_weight_panel(op->w, 0, p, x->own->panel[0]);
+    columns(x, &j, 0, x->ncol);
 }
 
 /* Panels P0..P1-1 of OP.  The first time, what they were packed from is let go
@@ -397,16 +408,21 @@ static void tails(struct cpu_ctx *x, const struct cpu_stage *st,
     cpu_product_reset(x);
 }
 
-void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st)
+void cpu_product_jobs(struct cpu_ctx *x, const struct cpu_stage *st)
 {
     const int64_t *cut = st->cut[x->many];
     int64_t from = cut[x->id], to = cut[x->id + 1];
 
-    prepare(x, st);
     if (!st->warm || x->n == 1) {
         jobs(x, st, from, to);
         return;
     }
     jobs(x, st, from, to - (to - from) / TAIL);
     tails(x, st, cut);
+}
+
+void cpu_product_stage(struct cpu_ctx *x, struct cpu_stage *st)
+{
+    cpu_product_prepare(x, st);
+    cpu_product_jobs(x, st);
 }

@@ -171,7 +171,10 @@ static void stage(struct cpu_ctx *x, struct cpu_stage *st)
         columns(x, st);
         break;
     case CPU_PRODUCT:
-        cpu_product_stage(x, st);
+        if (x->bound && st->bounded)
+            cpu_head_stage(x, st);
+        else
+            cpu_product_stage(x, st);
         break;
     case CPU_HEADS:
         cpu_heads_stage(x, st);
@@ -240,6 +243,7 @@ static void member(void *arg, int id)
                         .id = id,
                         .n = p->b->with[r->many],
                         .many = r->many,
+                        .bound = p->bounds,
                         .logits = p->logits,
                         .peaks = p->peaks};
 
@@ -392,7 +396,11 @@ int cpu_run(struct be *be, struct be_plan *plan, const struct be_step *s,
         room(&p->peaks, &p->peaks_cap, nwant * be_peaks_n(p->n_vocab), e) ||
         room(&p->part, &p->part_cap, cpu_attend_parts(p, s), e))
         return -1;
+    p->bounds = cpu_head_wanted(p, s);
+    p->ncol = (int)nwant;
     team_run(p->b->team, p->b->with[r.many], member, &r);
+    if (p->bounds)
+        cpu_head_judge(p);
     if (p->b->pack)
         forget_rows(p, s->ncol);
     if (nwant)

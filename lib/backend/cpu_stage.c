@@ -10,6 +10,7 @@
  *   HEADS: what is done head by head, one thread for each head of a column.
  *   ADAPT: what is done row by row, each thread having the same rows of all
  *     that are as long. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/cpu_impl.h"
@@ -308,6 +309,14 @@ int cpu_stage_fuse(struct cpu_plan *p, struct err *e)
     for (int i = 0; i < p->nop; i++)
         add(&f, &p->op[i]);
     find_late(p);
+    if (p->nstage) {
+        struct cpu_stage *st = &p->stage[p->nstage - 1];
+
+        st->bounded = st->kind == CPU_PRODUCT && cpu_head_bounded(p, st);
+        if (st->bounded &&
+            !(p->exact = calloc((size_t)st->op[0]->w->npanel, 1)))
+            return err_nomem(e);
+    }
     for (int i = 0; i < p->nstage; i++)
         for (int k = 0; k < 2 && p->stage[i].kind == CPU_PRODUCT; k++)
             if (!(p->stage[i].cut[k] = cut(p, &p->stage[i], p->b->with[k])))

@@ -77,6 +77,11 @@ const float *be_peaks(const struct be *b, const struct be_plan *p)
     return b->dev->peaks(p);
 }
 
+bool be_exact(struct be *b, struct be_plan *p, int row)
+{
+    return b->dev->exact(p, row);
+}
+
 void be_tap(struct be *b, be_tap_fn *fn, void *arg)
 {
     b->dev->tap(b, fn, arg);

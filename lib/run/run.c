@@ -128,6 +128,13 @@ static void cut_chunk(struct run *r, int n)
     }
 }
 
+/* Is nothing wanted of L's logits but which one is the greatest? */
+static bool best_is_enough(const struct live *l)
+{
+    return l->sampler && l->q.logprobs < 0 && !score_wanted(l) &&
+           sampler_greedy(l->sampler);
+}
+
 /* Choose what runs: every sequence that has one token left to read, and the
  * oldest that has more, a chunk of it. */
 static int choose(struct run *r, struct err *e)
@@ -155,7 +162,8 @@ static int choose(struct run *r, struct err *e)
         r->part[n] = (struct step_part){.seq = l->kv,
                                         .tok = l->tokens.p + at,
                                         .n = left,
-                                        .want = STEP_LAST};
+                                        .want = STEP_LAST,
+                                        .best = best_is_enough(l)};
         n++;
     }
     cut_chunk(r, n);

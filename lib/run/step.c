@@ -99,9 +99,11 @@ static void fill(struct step *s, const struct step_part *part, int i, int c)
         s->pos[c + j] = at + j;
         s->seq[c + j] = i;
         s->type[c + j] = part->type ? part->type[j] : 0;
-        s->want[c + j] = part->want == STEP_ALL ||
-                         (part->want == STEP_FIRST && !j) ||
-                         (part->want == STEP_LAST && j == part->n - 1);
+        bool want = part->want == STEP_ALL ||
+                    (part->want == STEP_FIRST && !j) ||
+                    (part->want == STEP_LAST && j == part->n - 1);
+
+        s->want[c + j] = want ? part->best ? 2 : 1 : 0;
     }
     for (int k = 0; k < n; k++)
         s->scale[i * n + k] = scale ? scale[k] : 0;
@@ -152,6 +154,11 @@ int step_run(struct step *s, const struct step_part *part, int npart,
         if (!part[i].forget)
             kv_seq_commit(part[i].seq, part[i].tok, part[i].n);
     return 0;
+}
+
+bool step_exact(const struct step *s, uint32_t id)
+{
+    return be_exact(model_be(s->m), model_plan(s->m), (int)id);
 }
 
 const float *step_peaks(const struct step *s, const float *logits)

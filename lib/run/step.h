@@ -19,6 +19,7 @@ struct step_part {
     const int32_t *tok;
     int n;
     enum step_want want;
+    bool best;           /* the greatest of them is: see be_exact() */
     const int32_t *type; /* of each token; NULL: all 0 */
     bool forget; /* SEQ shall not have them: they saw both ways, and mean
                     nothing to what follows */
@@ -31,6 +32,8 @@ struct step_part {
 int step_run(struct step *s, const struct step_part *part, int npart,
              const float **logits, struct err *e);
 
+/* See be_exact(). */
+bool step_exact(const struct step *s, uint32_t id);
 /* The peaks, see be_peaks(), of the row LOGITS of those. */
 const float *step_peaks(const struct step *s, const float *logits);
 

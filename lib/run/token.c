@@ -191,6 +191,11 @@ static int full(struct run *r, struct live *l, run_event_fn *fn, void *arg,
 
 /* ---- a token ---- */
 
+static bool exact(void *step, uint32_t id)
+{
+    return step_exact(step, id);
+}
+
 static int pick(struct run *r, struct live *l, struct sample_result *s,
                 const float *logits, struct err *e)
 {
@@ -203,6 +208,7 @@ static int pick(struct run *r, struct live *l, struct sample_result *s,
         if (allowed(&mask, r, l, n, e))
             return -1;
         sampler_peaks(l->sampler, step_peaks(r->step, logits));
+        sampler_exact(l->sampler, exact, r->step);
         rc = sampler_pick(l->sampler, s, logits, q->key, (uint64_t)n - 1, past,
                           n, mask, q->logprobs >= 0, e);
     } while (rc && s->none && go_late(l, n));

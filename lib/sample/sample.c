@@ -287,6 +287,17 @@ void sampler_peaks(struct sampler *s, const float *peaks)
     s->peaks = peaks;
 }
 
+bool sampler_greedy(const struct sampler *s)
+{
+    return greedy(&s->o);
+}
+
+void sampler_exact(struct sampler *s, sampler_exact_fn *exact, void *arg)
+{
+    s->exact = exact;
+    s->exact_arg = arg;
+}
+
 /* What was drawn. */
 struct drawn {
     uint32_t id;
@@ -352,22 +363,37 @@ static void describe(struct sampler *s, struct sample_result *r,
     r->ntop = (int)n;
 }
 
+/* From logits to a token. */
+static int pick(struct sampler *s, struct drawn *d, const float *logits,
+                uint64_t pos, const int32_t *history, int nhist,
+                const uint64_t *allowed, struct err *e)
+{
+    begin(s, logits, allowed);
+    if (run_chain(s, pos, history, nhist, e))
+        return -1;
+    *d = greedy(&s->o) ? first(s) : draw(s);
+    return 0;
+}
+
 int sampler_pick(struct sampler *s, struct sample_result *r,
                  const float *logits, uint64_t seq, uint64_t pos,
                  const int32_t *history, int nhist, const uint64_t *allowed,
                  bool want_lp, struct err *e)
 {
     struct drawn d;
+    int rc;
 
     s->u = rng_unit(s->o.seed, seq, pos);
     s->other = rng_other(s->o.seed, seq, pos);
-    begin(s, logits, allowed);
+    do {
+        rc = pick(s, &d, logits, pos, history, nhist, allowed, e);
+    } while (!rc && s->exact && s->exact(s->exact_arg, d.id));
     s->peaks = NULL;
-    if (run_chain(s, pos, history, nhist, e)) {
+    s->exact = NULL;
+    if (rc) {
         r->none = s->c.none;
         return -1;
     }
-    d = greedy(&s->o) ? first(s) : draw(s);
     if (learns(&s->o))
         target_learn(s, pos, d.id, d.weight / d.z);
     r->id = d.id;

@@ -118,6 +118,12 @@ void sampler_free(struct sampler *s);
 /* Of the logits that the next sampler_pick() is given, the greatest of each 16,
  * NaN where one of them is NaN or plus infinity: it need not read them all. */
 void sampler_peaks(struct sampler *s, const float *peaks);
+/* Does it pick the most probable token?  Then logits may be greater than they
+ * are, if EXACT(ARG, id) makes that of a token exact, and true says that it was
+ * not, for the next sampler_pick() that wants no LP. */
+bool sampler_greedy(const struct sampler *s);
+typedef bool sampler_exact_fn(void *arg, uint32_t id);
+void sampler_exact(struct sampler *s, sampler_exact_fn *exact, void *arg);
 
 struct sample_top {
     uint32_t id;

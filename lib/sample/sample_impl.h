@@ -70,7 +70,9 @@ struct sampler {
     struct buf text;
     struct memory *memory;
     size_t nmemory, memory_cap;
-    const float *peaks; /* of the next logits; or NULL */
+    const float *peaks;      /* of the next logits; or NULL */
+    sampler_exact_fn *exact; /* the same */
+    void *exact_arg;
     struct choice c;
     double u, other; /* random numbers of this place */
     struct {
