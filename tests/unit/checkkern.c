@@ -193,11 +193,19 @@ static void product_want(const struct product *p)
     }
 }
 
-/* The first wrong one of level L, as 1 + c * 16 + r; 1000 for a byte that was
- * none of its own; 0 when all is well. */
-static int product_check(const struct product *p, int l)
+/* Is A what B says: the same, or, a bound, no less? */
+static bool good(float a, float b, bool bound)
 {
-    const struct kern_quant *q = &kern[l].quant[p->type];
+    if (!bound)
+        return check_same(a, b);
+    return isnan(b) ? !(a < INFINITY) : !(a < b);
+}
+
+/* The first wrong one of Q's mul(), or most(), as 1 + c * 16 + r; 1000 for a
+ * byte that was none of its own; 0 when all is well. */
+static int product_check(const struct product *p, const struct kern_quant *q,
+                         bool bound)
+{
     size_t size = kern_panel(q, p->n), ny = (size_t)(p->w - 1) * p->ldy + 16;
     uint8_t *panel = check_mem_at(panel_mem, size, p->begin ? 0 : 64);
     uint8_t *end = (uint8_t *)panel_mem.map + panel_mem.size;
@@ -206,7 +214,7 @@ static int product_check(const struct product *p, int l)
     memset(panel_mem.map, 0xa5, panel_mem.size);
     memset(y_mem.map, 0xa5, y_mem.size);
     q->pack(panel, p->row, p->stride, p->rows, p->n);
-    q->mul(y, p->ldy, panel, p->tile, p->n, p->w);
+    (bound ? q->most : q->mul)(y, p->ldy, panel, p->tile, p->n, p->w);
     for (const uint8_t *g = panel + size; g < end; g++)
         if (*g != 0xa5)
             return 1000;
@@ -215,8 +223,8 @@ static int product_check(const struct product *p, int l)
             return 1000;
     for (int c = 0; c < p->w; c++)
         for (int r = 0; r < KERN_ROWS; r++)
-            if (!check_same(y[(size_t)c * p->ldy + (size_t)r],
-                            want[c * KERN_ROWS + r]))
+            if (!good(y[(size_t)c * p->ldy + (size_t)r],
+                      want[c * KERN_ROWS + r], bound))
                 return 1 + c * KERN_ROWS + r;
     return 0;
 }
@@ -292,7 +300,7 @@ static void check_products(int t)
             int e;
 
             check_what = level[l].name;
-            e = own(l, t) ? product_check(&p, l) : 0;
+            e = own(l, t) ? product_check(&p, &kern[l].quant[t], false) : 0;
             if (e && !bad[l]++)
                 printf("# n %d, %d rows, w %d: %s, row %d, column %d\n",
                        (int)p.n, p.rows, p.w,
@@ -304,6 +312,38 @@ static void check_products(int t)
         if (own(l, t))
             ok(!bad[l], "%s %s: %d products", kern[l].quant[t].name,
                level[l].name, CASES);
+}
+
+/* Panels of two planes: the same products, and bounds that are near them. */
+static void check_split(void)
+{
+    int bad[LEVELS] = {0}, low[LEVELS] = {0};
+
+    for (int i = 0; i < 2 * CASES; i++) {
+        struct product p = {.q = &kern[0].quant[KERN_q8_0]};
+
+        check_what = "ref";
+        product_shape(&p, i);
+        product_make(&p);
+        product_want(&p);
+        for (int c = 0; c < p.w; c++) {
+            int w, at;
+            char *t = tile_of(&p, c, &w, &at);
+
+            kern_most(t, w, at, p.n);
+        }
+        for (int l = 0; l < LEVELS; l++) {
+            check_what = level[l].name;
+            if (!has(l) || !kern[l].split.mul)
+                continue;
+            bad[l] += product_check(&p, &kern[l].split, false) != 0;
+            low[l] += product_check(&p, &kern[l].split, true) != 0;
+        }
+    }
+    for (int l = 0; l < LEVELS; l++)
+        if (has(l) && kern[l].split.mul)
+            ok(!bad[l] && !low[l], "q8_0 in two planes, %s: %d wrong, %d low",
+               level[l].name, bad[l], low[l]);
 }
 
 /* Values of every level that has its own way, from any bytes. */
@@ -513,6 +553,8 @@ int main(int argc, char **argv)
             continue;
         }
         check_products(t);
+        if (t == KERN_q8_0)
+            check_split();
         check_dequant(t);
         check_values(t, DIR_);
         check_values(t, DIR_ "rand/");
