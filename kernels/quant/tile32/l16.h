@@ -50,7 +50,7 @@ static const struct tile32_form tile32_mxfp4 = {4,  1,          12, 1,
  *     16 * sum(high * x) - 128 * sum(x) + 15 * sum(x > 0 ? x : 0)
  *
  * whose last two terms, in 16ths and rounded up, stand where a tile has ds
- * (tile32_most()).  All else goes as in the exact product, step by step and
+ * (kern_most()).  All else goes as in the exact product, step by step and
  * each no less than there, for rounding never turns two numbers round: so is
  * the result.  Scales are 0 or more, as pack() turns the signs of both; where
  * it cannot, for -128 has no positive, the bound is NaN. */
