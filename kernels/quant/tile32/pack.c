@@ -171,4 +171,5 @@ void tile32_pack(struct kern *k)
     k->split.panel_bytes =
         (size_t)TILE32_S(&tile32_split) + 2 * (size_t)TILE32_Q(&tile32_split);
     k->split.pack = split_pack;
+    k->split.mul = NULL;
 }
